@@ -1,0 +1,95 @@
+#include "base/program.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace vethgate {
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() { close(fd_); }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string lastError() { return std::generic_category().message(errno); }
+
+}  // namespace
+
+int runMain(std::string_view program, const std::function<int()>& body) {
+  ExitCode code = ExitCode::kDefect;
+  std::string message;
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    code = failure.code();
+    message = failure.what();
+  } catch (const std::exception& error) {
+    message = std::string("defect in vethgate: ") + error.what();
+  }
+  const std::string line = std::string(program) + ": " + message + "\n";
+  // Nothing is left to tell it to when stderr is gone; the exit code still says it.
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  return static_cast<int>(code);
+}
+
+std::string readAll(int fd, const std::string& what, std::size_t maxBytes) {
+  std::string text;
+  std::array<char, 65536> chunk;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  for (;;) {
+    const ssize_t got = read(fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      badInput(what + ": cannot be read: " + lastError());
+    }
+    if (got == 0) {
+      return text;
+    }
+    if (text.size() + static_cast<std::size_t>(got) > maxBytes) {
+      badInput(what + ": longer than the " + std::to_string(maxBytes) +
+               " bytes that are accepted");
+    }
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::string readFile(const std::string& path, const std::string& what, std::size_t maxBytes) {
+  if (path == "-") {
+    return readAll(STDIN_FILENO, what, maxBytes);
+  }
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    badInput(what + ": " + path + " cannot be opened: " + lastError());
+  }
+  return readAll(file.get(), what, maxBytes);
+}
+
+void writeAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) {
+      continue;
+    }
+    if (wrote < 0) {
+      throw Failure(ExitCode::kDefect, "the answer cannot be written: " + lastError());
+    }
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+}  // namespace vethgate

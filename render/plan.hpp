@@ -1,0 +1,104 @@
+// The plan: what the renderer hands to the applier, and what the verifier expects to read back.
+// It knows nothing of sockets, netlink or processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+#include "render/address.hpp"
+#include "render/link.hpp"
+
+namespace vethgate {
+
+// IP protocol numbers (IANA), as both layers match them.
+inline constexpr std::uint8_t kProtocolTcp = 6;
+inline constexpr std::uint8_t kProtocolUdp = 17;
+inline constexpr std::uint8_t kProtocolIcmpV6 = 58;
+
+// A token bucket as nf_tables' native limit holds it: `rate` per `unit` seconds, `burst` packets.
+// Normalised the way iptables-nft normalises `--limit`, so that both write the same expression.
+struct RateLimit {
+  std::uint64_t rate = 0;
+  std::uint64_t unit = 0;  // seconds: 1, 60, 3600 or 86400
+  std::uint32_t burst = 0;
+  friend bool operator==(const RateLimit&, const RateLimit&) = default;
+};
+
+enum class Target : std::uint8_t { kAccept, kDrop, kLog };
+
+// One rule of `filter OUTPUT` in table family ip or ip6. An absent field is not matched on;
+// a prefix of length 0 is written as an absent `to`.
+struct IptablesRule {
+  std::optional<Prefix> to;
+  std::optional<std::uint8_t> protocol;
+  bool syn = false;  // TCP flags FIN,SYN,RST,ACK == SYN; needs protocol tcp
+  std::optional<PortRange> ports;  // destination; needs protocol tcp or udp
+  std::optional<std::uint8_t> icmpType;  // needs protocol 58
+  std::optional<std::uint8_t> hopLimit;
+  std::optional<RateLimit> limit;
+  Target target = Target::kDrop;
+  std::string logPrefix;  // LOG only: 1..29 characters, no white space
+  std::string why;
+  friend bool operator==(const IptablesRule&, const IptablesRule&) = default;
+};
+
+// `protocol X` of tc: the skb->protocol a filter is asked for (linux/if_ether.h), in host order.
+enum class EtherType : std::uint16_t {
+  kAll = 0x0003,
+  kIpv4 = 0x0800,
+  kArp = 0x0806,
+  kIpv6 = 0x86dd,
+};
+
+enum class FilterAction : std::uint8_t { kPass, kDrop };
+
+// One flower filter on clsact egress, chain 0, with exactly one gact action.
+struct FlowerFilter {
+  std::uint16_t pref = 0;
+  std::uint32_t handle = 0;
+  EtherType protocol = EtherType::kAll;
+  std::optional<std::uint8_t> ipProtocol;
+  std::optional<Prefix> to;
+  std::optional<PortRange> ports;  // destination; needs ipProtocol tcp or udp
+  std::optional<std::uint8_t> icmpType;
+  std::optional<std::uint8_t> hopLimit;  // TCA_FLOWER_KEY_IP_TTL
+  FilterAction action = FilterAction::kDrop;
+  std::string why;
+  friend bool operator==(const FlowerFilter&, const FlowerFilter&) = default;
+};
+
+struct Plan {
+  std::string policyDigest;  // SHA-256 hex of the canonical policy
+  Link link;
+  // A layer that the policy does not list is nullopt: nothing of it is written, and nothing may be there.
+  struct Iptables {
+    std::vector<IptablesRule> v4;
+    std::vector<IptablesRule> v6;
+    friend bool operator==(const Iptables&, const Iptables&) = default;
+  };
+  std::optional<Iptables> iptables;
+  std::optional<std::vector<FlowerFilter>> flower;  // in evaluation order
+
+  [[nodiscard]] std::size_t ruleCount() const noexcept;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// With every prefix expressed twice a plan is larger than the policy that it came from.
+inline constexpr std::size_t kMaxPlanBytes = std::size_t{64} << 20;
+// pref 100 is the applier's guard, 101 the first filter, 65535 the last pref there is.
+inline constexpr std::uint16_t kGuardPref = 100;
+inline constexpr std::uint16_t kFirstPref = 101;
+
+// The document with its `digest` (SHA-256 of the canonical form of the rest).
+[[nodiscard]] std::string planText(const Plan& plan);
+[[nodiscard]] std::string planDigest(const Plan& plan);
+// Every check of the contract, the digest included. Failure(kBadInput) for what is not a plan,
+// Failure(kUntouchable) for a rule the applier will not touch, Failure(kEmptyPlan) for one without rules.
+[[nodiscard]] Plan readPlan(std::string_view text);
+
+}  // namespace vethgate
