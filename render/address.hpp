@@ -15,7 +15,8 @@ enum class Family : std::uint8_t { kV4, kV6 };
 
 class Address {
  public:
-  // The two textual forms of inet_pton(3); nullopt for anything else (spaces, zones, leading zeros).
+  // The two textual forms of inet_pton(3); nullopt for anything else (spaces, zones, leading
+  // zeros).
   [[nodiscard]] static std::optional<Address> parse(std::string_view text);
   // `bytes` holds 4 or 16 significant bytes, by family; the rest must be zero.
   Address(Family family, const std::array<std::uint8_t, 16>& bytes);
@@ -34,12 +35,15 @@ class Address {
 
 class Prefix {
  public:
-  // "10.0.0.0/8" or a bare address (full length). Throws Failure(kBadInput) on host bits, a length out
-  // of range or written with a sign, space or leading zero; `path` names the place in the document.
+  // "10.0.0.0/8" or a bare address (full length). Throws Failure(kBadInput) on host bits, a length
+  // out of range or written with a sign, space or leading zero; `path` names the place in the
+  // document.
   [[nodiscard]] static Prefix parse(std::string_view text, const std::string& path);
   // Throws Failure(kBadInput) on host bits or a length over bits().
   Prefix(const Address& base, unsigned length);
   [[nodiscard]] static Prefix host(const Address& address) { return {address, address.bits()}; }
+  // The prefix of that length which `address` lies in: its host bits are cleared.
+  [[nodiscard]] static Prefix network(const Address& address, unsigned length);
 
   [[nodiscard]] Family family() const noexcept { return base_.family(); }
   [[nodiscard]] const Address& base() const noexcept { return base_; }

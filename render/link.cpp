@@ -1,0 +1,89 @@
+// Reading and writing of the link document. It must not know how a link is measured.
+#include "render/link.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <string_view>
+
+#include "base/digest.hpp"
+#include "base/error.hpp"
+
+namespace vethgate {
+namespace {
+
+constexpr std::uint64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxName = 15;  // IFNAMSIZ without its NUL (linux/if.h)
+constexpr std::size_t kMacTextLength = 17;
+
+// The kernel takes nearly any byte in a name. These are the ones that no text form (tc -batch, a
+// log line) needs to quote; a runtime that names its veth otherwise is refused, not guessed at.
+bool isNameCharacter(unsigned char c) {
+  return std::isalnum(c) != 0 ||
+         std::string_view("._-@").find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+std::string readName(const Json& value, const std::string& path) {
+  const std::string& name = asText(value, path);
+  if (name.empty() || name.size() > kMaxName || name == "." || name == ".." ||
+      !std::all_of(name.begin(), name.end(), isNameCharacter)) {
+    badInput(path + " is \"" + name +
+             "\", expected 1 to 15 letters, digits and \"._-@\" that name an interface");
+  }
+  return name;
+}
+
+std::array<std::uint8_t, 6> readMac(const Json& value, const std::string& path) {
+  const std::string& text = asText(value, path);
+  std::string digits;
+  bool separated = text.size() == kMacTextLength;
+  for (std::size_t i = 0; separated && i < text.size(); ++i) {
+    if (i % 3 == 2) {
+      separated = text[i] == ':';
+    } else {
+      digits.push_back(text[i]);
+    }
+  }
+  const std::optional<Bytes> bytes = separated ? fromHex(digits) : std::nullopt;
+  if (!bytes) {
+    badInput(path + " is \"" + text + "\", expected six pairs of lower-case hex digits and colons");
+  }
+  std::array<std::uint8_t, 6> mac{};
+  std::copy(bytes->begin(), bytes->end(), mac.begin());
+  return mac;
+}
+
+}  // namespace
+
+Json linkDocument(const Link& link) {
+  return {{"index", link.index},
+          {"name", link.name},
+          {"mac", macText(link.mac)},
+          {"peer", link.peer},
+          {"netns", link.netns}};
+}
+
+Link readLink(const Json& value, const std::string& path) {
+  ObjectReader reader(value, path);
+  Link link;
+  link.index = static_cast<std::uint32_t>(
+      asInteger(reader.required("index"), reader.pathOf("index"), 1, kMaxIndex));
+  link.name = readName(reader.required("name"), reader.pathOf("name"));
+  link.mac = readMac(reader.required("mac"), reader.pathOf("mac"));
+  link.peer = static_cast<std::uint32_t>(
+      asInteger(reader.required("peer"), reader.pathOf("peer"), 1, kMaxIndex));
+  link.netns = asInteger(reader.required("netns"), reader.pathOf("netns"), 1,
+                         std::numeric_limits<std::uint64_t>::max());
+  reader.finish();
+  return link;
+}
+
+std::string macText(const std::array<std::uint8_t, 6>& mac) {
+  std::string text;
+  for (const std::uint8_t byte : mac) {
+    text += (text.empty() ? "" : ":") + toHex({&byte, 1});
+  }
+  return text;
+}
+
+}  // namespace vethgate

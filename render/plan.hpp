@@ -36,11 +36,11 @@ enum class Target : std::uint8_t { kAccept, kDrop, kLog };
 struct IptablesRule {
   std::optional<Prefix> to;
   std::optional<std::uint8_t> protocol;
-  bool syn = false;  // TCP flags FIN,SYN,RST,ACK == SYN; needs protocol tcp
-  std::optional<PortRange> ports;  // destination; needs protocol tcp or udp
+  bool syn = false;                      // TCP flags FIN,SYN,RST,ACK == SYN; needs protocol tcp
+  std::optional<PortRange> ports;        // destination; needs protocol tcp or udp
   std::optional<std::uint8_t> icmpType;  // needs protocol 58
-  std::optional<std::uint8_t> hopLimit;
-  std::optional<RateLimit> limit;
+  std::optional<std::uint8_t> hopLimit;  // needs protocol 58
+  std::optional<RateLimit> limit;        // LOG only
   Target target = Target::kDrop;
   std::string logPrefix;  // LOG only: 1..29 characters, no white space
   std::string why;
@@ -64,9 +64,9 @@ struct FlowerFilter {
   EtherType protocol = EtherType::kAll;
   std::optional<std::uint8_t> ipProtocol;
   std::optional<Prefix> to;
-  std::optional<PortRange> ports;  // destination; needs ipProtocol tcp or udp
-  std::optional<std::uint8_t> icmpType;
-  std::optional<std::uint8_t> hopLimit;  // TCA_FLOWER_KEY_IP_TTL
+  std::optional<PortRange> ports;        // destination; needs ipProtocol tcp or udp
+  std::optional<std::uint8_t> icmpType;  // needs ipProtocol 58
+  std::optional<std::uint8_t> hopLimit;  // TCA_FLOWER_KEY_IP_TTL; needs ipProtocol 58
   FilterAction action = FilterAction::kDrop;
   std::string why;
   friend bool operator==(const FlowerFilter&, const FlowerFilter&) = default;
@@ -75,7 +75,8 @@ struct FlowerFilter {
 struct Plan {
   std::string policyDigest;  // SHA-256 hex of the canonical policy
   Link link;
-  // A layer that the policy does not list is nullopt: nothing of it is written, and nothing may be there.
+  // A layer that the policy does not list is nullopt: nothing of it is written, and nothing may be
+  // there.
   struct Iptables {
     std::vector<IptablesRule> v4;
     std::vector<IptablesRule> v6;
@@ -93,12 +94,30 @@ inline constexpr std::size_t kMaxPlanBytes = std::size_t{64} << 20;
 // pref 100 is the applier's guard, 101 the first filter, 65535 the last pref there is.
 inline constexpr std::uint16_t kGuardPref = 100;
 inline constexpr std::uint16_t kFirstPref = 101;
+inline constexpr std::uint16_t kLastPref = 65535;
+// LOG's prefix as the kernel stores it, less its NUL (linux/netfilter/xt_LOG.h).
+inline constexpr std::size_t kMaxLogPrefix = 29;
+inline constexpr std::uint64_t kPlanVersion = 1;
+
+// The document: {"version":1, "policy":sha, "link":{…}, "iptables":{"v4":[…],"v6":[…]},
+// "flower":[…], "digest":sha}, without white space. The key of a layer that the plan leaves out is
+// absent, as is the key of whatever a rule does not match on. Keys of an iptables rule: to,
+// protocol ("tcp", "udp", "ipv6-icmp"), syn (true), ports, icmpType, hopLimit, limit {rate, unit,
+// burst}, target ("ACCEPT", "DROP", "LOG"), logPrefix, why. Of a flower filter: pref, handle,
+// protocol ("ip", "ipv6", "arp", "all"), ipProtocol ("tcp", "udp", "icmpv6"), to, ports, icmpType,
+// hopLimit, action ("pass", "drop"), why.
 
 // The document with its `digest` (SHA-256 of the canonical form of the rest).
 [[nodiscard]] std::string planText(const Plan& plan);
 [[nodiscard]] std::string planDigest(const Plan& plan);
-// Every check of the contract, the digest included. Failure(kBadInput) for what is not a plan,
-// Failure(kUntouchable) for a rule the applier will not touch, Failure(kEmptyPlan) for one without rules.
+// Every check of the contract, the digest first. Throws
+// Failure(kBadInput) for what is not a plan: structure, types, digest, an impossible match (ports
+// without tcp or udp);
+// Failure(kUntouchable) for a plan that asks for what the applier will not do: an unknown target,
+// action or protocol, a rule of the other family, a drop narrowed beyond its destination, a limit
+// on a verdict, a LOG without limit or with a prefix that iptables would not take, prefs out of
+// range or order, and within one pref two protocols, a repeated handle or match, or a pass beside
+// another filter; Failure(kEmptyPlan) for one without rules.
 [[nodiscard]] Plan readPlan(std::string_view text);
 
 }  // namespace vethgate

@@ -37,7 +37,7 @@ struct Policy {
   std::vector<DefaultPass> defaultPasses;  // kList only, not empty then
   std::vector<DeniedPrefix> deny;          // named sets expanded, exact repeats removed
   std::vector<Exception> allow;
-  std::vector<Address> resolvers;          // repeats removed
+  std::vector<Address> resolvers;  // repeats removed
   std::optional<RateLimit> log;
   bool iptables = true;
   bool flower = true;

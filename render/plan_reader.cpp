@@ -1,0 +1,335 @@
+// Reading of the plan document: what stands between a worker's stdin and a process with NET_ADMIN.
+// It must not know the policy that a plan came from, nor how the plan is applied. Two refusals are
+// kept apart. kBadInput: this is not a plan (types, fields, digest, a combination that no packet
+// filter has). kUntouchable: it is one, and asks for what the applier will not do.
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "render/plan.hpp"
+#include "render/plan_words.hpp"
+#include "render/rate_limit.hpp"
+
+namespace vethgate {
+namespace {
+
+[[noreturn]] void untouchable(const std::string& message) {
+  throw Failure(ExitCode::kUntouchable, message);
+}
+
+template <class Table>
+auto readWord(const Table& table, const Json& value, const std::string& path) {
+  const std::string& text = asText(value, path);
+  const auto found = valueOf(table, text);
+  if (!found) {
+    std::string known;
+    for (const auto& word : table) {
+      known += (known.empty() ? "" : ", ") + std::string(word.text);
+    }
+    untouchable(path + " is \"" + text + "\"; the applier writes only " + known);
+  }
+  return *found;
+}
+
+template <class Integer>
+Integer readNumber(const Json& value, const std::string& path, Integer min = 0,
+                   Integer max = std::numeric_limits<Integer>::max()) {
+  return static_cast<Integer>(asInteger(value, path, min, max));
+}
+
+// What both layers match on.
+struct Match {
+  std::optional<Prefix> to;
+  std::optional<std::uint8_t> protocol;
+  std::optional<PortRange> ports;
+  std::optional<std::uint8_t> icmpType;
+  std::optional<std::uint8_t> hopLimit;
+
+  [[nodiscard]] bool narrowsBeyondDestination() const {
+    return protocol || ports || icmpType || hopLimit;
+  }
+};
+
+template <class Table>
+Match readMatch(ObjectReader& rule, const Table& protocolWords, const char* protocolKey,
+                const std::string& path) {
+  Match match;
+  if (const Json* to = rule.optional("to")) {
+    match.to = Prefix::parse(asText(*to, rule.pathOf("to")), rule.pathOf("to"));
+    if (match.to->length() == 0) {
+      badInput(path + ": every destination is written as no destination, found " +
+               match.to->text());
+    }
+  }
+  if (const Json* protocol = rule.optional(protocolKey)) {
+    match.protocol = readWord(protocolWords, *protocol, rule.pathOf(protocolKey));
+  }
+  if (const Json* ports = rule.optional("ports")) {
+    match.ports = PortRange::parse(asText(*ports, rule.pathOf("ports")), rule.pathOf("ports"));
+  }
+  if (const Json* type = rule.optional("icmpType")) {
+    match.icmpType = readNumber<std::uint8_t>(*type, rule.pathOf("icmpType"));
+  }
+  if (const Json* limit = rule.optional("hopLimit")) {
+    match.hopLimit = readNumber<std::uint8_t>(*limit, rule.pathOf("hopLimit"));
+  }
+  if (match.ports && match.protocol != kProtocolTcp && match.protocol != kProtocolUdp) {
+    badInput(path + ": ports are matched without tcp or udp");
+  }
+  if ((match.icmpType || match.hopLimit) && match.protocol != kProtocolIcmpV6) {
+    badInput(path + ": an ICMPv6 type or hop limit is matched without ICMPv6");
+  }
+  return match;
+}
+
+void refuseForeignFamily(const Match& match, Family family, const std::string& path) {
+  const char* place = family == Family::kV4 ? "an IPv4" : "an IPv6";
+  if (match.to && match.to->family() != family) {
+    untouchable(path + ".to is " + match.to->text() + " in " + place + " rule");
+  }
+  if (match.protocol == kProtocolIcmpV6 && family == Family::kV4) {
+    untouchable(path + ": ICMPv6 is matched in an IPv4 rule");
+  }
+}
+
+// A fragment has no ports that flower could match, and a drop that holds for some packets only is
+// the hole that the layer exists to close.
+void refuseNarrowedDrop(const Match& match, const std::string& path) {
+  if (match.narrowsBeyondDestination()) {
+    untouchable(path + ": a drop may be narrowed by its destination alone");
+  }
+}
+
+RateLimit readLimit(const Json& value, const std::string& path) {
+  ObjectReader reader(value, path);
+  RateLimit limit;
+  limit.rate = readNumber<std::uint64_t>(reader.required("rate"), reader.pathOf("rate"), 1);
+  limit.unit = readNumber<std::uint64_t>(reader.required("unit"), reader.pathOf("unit"), 1);
+  limit.burst = readNumber<std::uint32_t>(reader.required("burst"), reader.pathOf("burst"), 1);
+  reader.finish();
+  if (!isCarriedExactly(limit)) {
+    untouchable(path + " is " + std::to_string(limit.rate) + " in " + std::to_string(limit.unit) +
+                " seconds, burst " + std::to_string(limit.burst) +
+                "; not a rate in the form that iptables writes");
+  }
+  return limit;
+}
+
+void readLogging(ObjectReader& reader, IptablesRule& rule, const std::string& path) {
+  const Json* prefix = reader.optional("logPrefix");
+  const Json* limit = reader.optional("limit");
+  if (rule.target != Target::kLog) {
+    if (prefix != nullptr) {
+      badInput(path + ": only LOG has a prefix");
+    }
+    if (limit != nullptr) {
+      untouchable(path + ": only LOG may be limited; a limited verdict lets the rest through");
+    }
+    return;
+  }
+  if (prefix == nullptr) {
+    badInput(path + ": LOG without \"logPrefix\"");
+  }
+  rule.logPrefix = asText(*prefix, reader.pathOf("logPrefix"));
+  if (rule.logPrefix.empty() || rule.logPrefix.size() > kMaxLogPrefix ||
+      rule.logPrefix.find(' ') != std::string::npos) {
+    untouchable(reader.pathOf("logPrefix") + " is \"" + rule.logPrefix + "\", expected 1 to " +
+                std::to_string(kMaxLogPrefix) + " characters without white space");
+  }
+  if (limit == nullptr) {
+    untouchable(path + ": LOG without a limit would let a job flood the host's log");
+  }
+  rule.limit = readLimit(*limit, reader.pathOf("limit"));
+}
+
+IptablesRule readRule(const Json& value, Family family, const std::string& path) {
+  ObjectReader reader(value, path);
+  IptablesRule rule;
+  rule.target = readWord(kTargetWords, reader.required("target"), reader.pathOf("target"));
+  rule.why = asText(reader.required("why"), reader.pathOf("why"));
+  if (const Json* syn = reader.optional("syn")) {
+    rule.syn = asBool(*syn, reader.pathOf("syn"));
+    if (!rule.syn) {
+      badInput(reader.pathOf("syn") + " is false; what is not matched is left out");
+    }
+  }
+  const Match match = readMatch(reader, kIptablesProtocolWords, "protocol", path);
+  readLogging(reader, rule, path);
+  reader.finish();
+
+  if (rule.syn && match.protocol != kProtocolTcp) {
+    badInput(path + ": TCP flags are matched without tcp");
+  }
+  refuseForeignFamily(match, family, path);
+  if (rule.target == Target::kDrop) {
+    refuseNarrowedDrop(match, path);
+  }
+  rule.to = match.to;
+  rule.protocol = match.protocol;
+  rule.ports = match.ports;
+  rule.icmpType = match.icmpType;
+  rule.hopLimit = match.hopLimit;
+  return rule;
+}
+
+FlowerFilter readFilter(const Json& value, const std::string& path) {
+  ObjectReader reader(value, path);
+  FlowerFilter filter;
+  const auto pref = asInteger(reader.required("pref"), reader.pathOf("pref"), 0,
+                              std::numeric_limits<std::uint64_t>::max());
+  if (pref < kFirstPref || pref > kLastPref) {
+    untouchable(reader.pathOf("pref") + " is " + std::to_string(pref) + ", outside " +
+                std::to_string(kFirstPref) + ".." + std::to_string(kLastPref));
+  }
+  filter.pref = static_cast<std::uint16_t>(pref);
+  filter.handle = readNumber<std::uint32_t>(reader.required("handle"), reader.pathOf("handle"));
+  if (filter.handle == 0) {
+    untouchable(reader.pathOf("handle") + " is 0, which lets the kernel choose");
+  }
+  filter.protocol =
+      readWord(kEtherTypeWords, reader.required("protocol"), reader.pathOf("protocol"));
+  filter.action = readWord(kActionWords, reader.required("action"), reader.pathOf("action"));
+  filter.why = asText(reader.required("why"), reader.pathOf("why"));
+  const Match match = readMatch(reader, kFlowerProtocolWords, "ipProtocol", path);
+  reader.finish();
+
+  if (filter.protocol == EtherType::kIpv4 || filter.protocol == EtherType::kIpv6) {
+    refuseForeignFamily(match, filter.protocol == EtherType::kIpv4 ? Family::kV4 : Family::kV6,
+                        path);
+  } else if (match.to || match.narrowsBeyondDestination()) {
+    badInput(path + ": a destination, protocol or port is matched in a frame that is not IP");
+  }
+  if (filter.action == FilterAction::kDrop) {
+    refuseNarrowedDrop(match, path);
+  }
+  filter.ipProtocol = match.protocol;
+  filter.to = match.to;
+  filter.ports = match.ports;
+  filter.icmpType = match.icmpType;
+  filter.hopLimit = match.hopLimit;
+  return filter;
+}
+
+// Within one pref the kernel keeps no order between masks, holds one protocol, and refuses a handle
+// or a match that it has already.
+void checkPref(std::vector<const FlowerFilter*> group) {
+  const std::string name = "plan.flower: pref " + std::to_string(group.front()->pref);
+  if (group.size() == 1) {
+    return;
+  }
+  for (const FlowerFilter* filter : group) {
+    if (filter->protocol != group.front()->protocol) {
+      untouchable(name + " holds two protocols");
+    }
+    if (filter->action != FilterAction::kDrop) {
+      untouchable(name + " holds a pass among other filters, and their order would not be defined");
+    }
+  }
+  const auto refuseRepeat = [&](auto key, const char* problem) {
+    std::sort(group.begin(), group.end(), [&](auto* a, auto* b) { return key(a) < key(b); });
+    const auto repeat = std::adjacent_find(group.begin(), group.end(),
+                                           [&](auto* a, auto* b) { return key(a) == key(b); });
+    if (repeat != group.end()) {
+      untouchable(name + problem + (*repeat)->why);
+    }
+  };
+  refuseRepeat([](const FlowerFilter* filter) { return filter->handle; },
+               " holds a handle twice: ");
+  // Drops carry their destination alone, see refuseNarrowedDrop().
+  refuseRepeat([](const FlowerFilter* filter) { return filter->to; }, " holds a match twice: ");
+}
+
+void checkPrefs(const std::vector<FlowerFilter>& filters) {
+  std::vector<const FlowerFilter*> group;
+  for (const FlowerFilter& filter : filters) {
+    if (!group.empty() && filter.pref != group.front()->pref) {
+      if (filter.pref < group.front()->pref) {
+        untouchable("plan.flower: pref " + std::to_string(filter.pref) + " stands after pref " +
+                    std::to_string(group.front()->pref) + ", prefs must ascend");
+      }
+      checkPref(std::move(group));
+      group.clear();
+    }
+    group.push_back(&filter);
+  }
+  if (!group.empty()) {
+    checkPref(std::move(group));
+  }
+}
+
+std::vector<IptablesRule> readFamily(const Json& value, Family family, const std::string& path) {
+  std::vector<IptablesRule> rules;
+  rules.reserve(asArray(value, path).size());
+  for (const Json& rule : value) {
+    rules.push_back(readRule(rule, family, path + "[" + std::to_string(rules.size()) + "]"));
+  }
+  return rules;
+}
+
+Plan::Iptables readIptables(const Json& value) {
+  ObjectReader reader(value, "plan.iptables");
+  Plan::Iptables iptables;
+  iptables.v4 = readFamily(reader.required("v4"), Family::kV4, reader.pathOf("v4"));
+  iptables.v6 = readFamily(reader.required("v6"), Family::kV6, reader.pathOf("v6"));
+  reader.finish();
+  return iptables;
+}
+
+std::vector<FlowerFilter> readFlower(const Json& value, const std::string& path) {
+  std::vector<FlowerFilter> filters;
+  filters.reserve(asArray(value, path).size());
+  for (const Json& filter : value) {
+    filters.push_back(readFilter(filter, path + "[" + std::to_string(filters.size()) + "]"));
+  }
+  checkPrefs(filters);
+  return filters;
+}
+
+const std::string& readDigest(const Json& value, const std::string& path) {
+  const std::string& digest = asText(value, path);
+  if (!isSha256Hex(digest)) {
+    badInput(path + " is \"" + digest + "\", expected 64 lower-case hex digits");
+  }
+  return digest;
+}
+
+// Before anything is interpreted: a text that was changed on its way is no plan, whatever it says
+// now.
+void checkDigest(Json& document) {
+  ObjectReader reader(document, "plan");
+  const std::string expected = readDigest(reader.required("digest"), reader.pathOf("digest"));
+  document.erase("digest");
+  const std::string found = sha256Hex(canonicalText(document));
+  if (found != expected) {
+    badInput("plan.digest is " + expected + ", but the plan's own digest is " + found);
+  }
+}
+
+}  // namespace
+
+Plan readPlan(std::string_view text) {
+  Json document = parseDocument(text, "plan", kMaxPlanBytes);
+  checkDigest(document);
+
+  ObjectReader reader(document, "plan");
+  static_cast<void>(
+      asInteger(reader.required("version"), reader.pathOf("version"), kPlanVersion, kPlanVersion));
+  Plan plan;
+  plan.policyDigest = readDigest(reader.required("policy"), reader.pathOf("policy"));
+  plan.link = readLink(reader.required("link"), reader.pathOf("link"));
+  if (const Json* iptables = reader.optional("iptables")) {
+    plan.iptables = readIptables(*iptables);
+  }
+  if (const Json* flower = reader.optional("flower")) {
+    plan.flower = readFlower(*flower, reader.pathOf("flower"));
+  }
+  reader.finish();
+  if (plan.ruleCount() == 0) {
+    throw Failure(ExitCode::kEmptyPlan, "the plan holds no rule");
+  }
+  return plan;
+}
+
+}  // namespace vethgate
