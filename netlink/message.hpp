@@ -2,27 +2,34 @@
 // Sources: RFC 3549, linux/netlink.h, libmnl.
 #pragma once
 
+#include <linux/netlink.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/digest.hpp"
 
 namespace vethgate {
 
-// Room for the largest single message that the project builds; more is a defect, never a truncation.
+// Room for the largest single message that the project builds; more is a defect, never a
+// truncation.
 inline constexpr std::size_t kMaxMessageBytes = 4096;
 
+// NOTE: one builder, one message, one thread. The buffer lies in the object (no heap until
+// finish()), so build it where it is used. Every misuse (overflow, a header after an attribute, a
+// nest that closes out of order or is still open at the end) is Failure(kDefect).
 class MessageBuilder {
  public:
-  // `flags` is completed with NLM_F_REQUEST. The sequence number is set by the socket that sends it.
+  // `flags` is completed with NLM_F_REQUEST. The sequence number is set by the socket that sends
+  // it.
   MessageBuilder(std::uint16_t type, std::uint16_t flags);
 
   // The fixed header that follows nlmsghdr (tcmsg, ifinfomsg, nfgenmsg); before any attribute.
   template <class Header>
   void header(const Header& value) {
+    static_assert(sizeof(Header) % NLMSG_ALIGNTO == 0, "attributes start right behind the header");
     appendHeader({reinterpret_cast<const std::uint8_t*>(&value), sizeof value});
   }
 
@@ -46,20 +53,32 @@ class MessageBuilder {
 
    private:
     friend class MessageBuilder;
-    Nest(MessageBuilder& builder, std::size_t start) : builder_(builder), start_(start) {}
+    Nest(MessageBuilder& builder, nlattr* start, std::size_t depth)
+        : builder_(builder), start_(start), depth_(depth) {}
     MessageBuilder& builder_;
-    std::size_t start_;
+    nlattr* start_;
+    std::size_t depth_;
   };
   // nf_tables wants NLA_F_NESTED set; tc's old attributes are sent without it, as iproute2 does.
   [[nodiscard]] Nest nest(std::uint16_t type);
   [[nodiscard]] Nest nestUnmarked(std::uint16_t type);
 
+  // Exactly the bytes of the message.
   [[nodiscard]] Bytes finish() &&;
+
+  // Nests point into the buffer.
+  MessageBuilder(const MessageBuilder&) = delete;
+  MessageBuilder& operator=(const MessageBuilder&) = delete;
 
  private:
   void appendHeader(ByteView bytes);
-  // (members: see message.cpp; a buffer driven by libmnl's checked puts)
-  std::vector<std::uint8_t> buffer_;
+  [[nodiscard]] nlmsghdr* message() { return reinterpret_cast<nlmsghdr*>(buffer_.data()); }
+
+  // Left uninitialised: every byte up to nlmsg_len is written by a put before finish() copies it.
+  alignas(nlmsghdr) std::array<std::uint8_t, kMaxMessageBytes> buffer_;
+  std::size_t openNests_ = 0;
+  bool hasAttributes_ = false;
+  bool closedOutOfOrder_ = false;
 };
 
 }  // namespace vethgate

@@ -1,28 +1,38 @@
 // Netlink sockets: sending, and receiving with every doubt turned into an error.
 // What is checked on each datagram: sent by the kernel (nl_pid 0, AF_NETLINK), not truncated, whole
-// messages that fill it exactly, the sequence number and port of the request.
-// Sources: netlink(7), linux/netlink.h, Documentation/userspace-api/netlink/intro.rst.
+// messages that fill it exactly (netlink/datagram.hpp); on each answer, the sequence number and
+// port of the request (netlink/dump.hpp). It knows no message type of any family. Sources:
+// netlink(7), linux/netlink.h, Documentation/userspace-api/netlink/intro.rst.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/deadline.hpp"
 #include "base/digest.hpp"
+#include "netlink/datagram.hpp"
+
+struct mnl_socket;
 
 namespace vethgate {
 
-// One whole netlink message, struct nlmsghdr included, without trailing padding.
-using RawMessage = Bytes;
+// The outcome of what was asked is unknown: read again, or destroy.
+class ReceiveOverrun : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
+// NOTE: one socket, one thread, one request at a time. A socket that joined a group is only for
+// receive(): on it, notifications would stand between the answers of a dump, which dump() refuses.
 class NetlinkSocket {
  public:
-  // NETLINK_ROUTE or NETLINK_NETFILTER; bound, close-on-exec, NETLINK_EXT_ACK and, for dumps,
-  // NETLINK_GET_STRICT_CHK on. Throws Failure(kUnsupported) when the kernel lacks the protocol.
+  // NETLINK_ROUTE or NETLINK_NETFILTER; bound, close-on-exec, NETLINK_EXT_ACK and NETLINK_CAP_ACK
+  // on, for NETLINK_ROUTE also NETLINK_GET_STRICT_CHK, without which the kernel ignores a dump's
+  // filters. Throws Failure(kUnsupported) when the kernel lacks the protocol or one of these.
   explicit NetlinkSocket(int protocol);
   ~NetlinkSocket();
   NetlinkSocket(NetlinkSocket&& other) noexcept;
@@ -34,53 +44,43 @@ class NetlinkSocket {
   [[nodiscard]] std::uint32_t portId() const noexcept;
   void joinGroup(unsigned group);  // RTNLGRP_*, NFNLGRP_*
 
-  // Sends one datagram as it is. Returns false on ENOBUFS; any other failure throws.
+  // Room for at least `bytes` of queued data: by SO_*BUFFORCE past the system's limit, which needs
+  // CAP_NET_ADMIN in the initial user namespace, else as much as the limit gives.
+  void reserveReceiveBuffer(std::size_t bytes);
+  void reserveSendBuffer(std::size_t bytes);
+
+  // Sends one datagram as it is. Returns false on ENOBUFS; any other failure throws
+  // Failure(kDefect), EMSGSIZE (a datagram over the send buffer) included.
   [[nodiscard]] bool sendDatagram(ByteView datagram);
-  // The messages of the next datagram; throws Failure(kDeadline) when none came in time. ENOBUFS
-  // (the kernel dropped messages for us) throws ReceiveOverrun.
+  // The messages of the next datagram, at least one; throws Failure(kDeadline) when none came in
+  // time. ENOBUFS (the kernel dropped messages for us) throws ReceiveOverrun, what splitDatagram()
+  // doubts Failure(kRefused).
   [[nodiscard]] std::vector<RawMessage> receive(const Deadline& deadline);
 
   [[nodiscard]] std::uint32_t nextSequence() noexcept { return ++sequence_; }
 
  private:
-  struct mnl_socket* handle_;
-  std::uint32_t sequence_;
+  struct Closer {
+    void operator()(mnl_socket* handle) const noexcept;
+  };
+  std::string name_;  // of the protocol, for messages
+  std::unique_ptr<mnl_socket, Closer> handle_;
+  std::unique_ptr<std::uint8_t[]> buffer_;  // kMaxDatagramBytes, touched only as far as used
+  std::uint32_t sequence_ = 0;
 };
 
-// The outcome of what was asked is unknown: read again, or destroy.
-class ReceiveOverrun : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Sequence number, port and flags are written into `message` in place.
+// Sequence number and port are written into `message` in place, NLM_F_REQUEST is added.
 void stampMessage(RawMessage& message, std::uint32_t sequence, std::uint32_t portId);
 
-// A dump's messages, NLMSG_DONE included, as the kernel sent them. Reads again, up to kDumpAttempts
-// times, when the kernel marks the dump interrupted (NLM_F_DUMP_INTR on any message); then throws
-// Failure(kRefused). An NLMSG_ERROR answer throws KernelError.
+// A dump's messages, NLMSG_DONE included, as the kernel sent them; NLM_F_DUMP is added to
+// `request`. Reads again, up to kDumpAttempts times, when the kernel marks the dump interrupted
+// (NLM_F_DUMP_INTR on any message); then throws Failure(kRefused). An error answer throws
+// KernelError, anything that is not exactly a dump Failure(kRefused).
 inline constexpr int kDumpAttempts = 5;
 [[nodiscard]] std::vector<RawMessage> dump(NetlinkSocket& socket, RawMessage request,
                                            const Deadline& deadline);
-// A request that is answered by one message (NFT_MSG_GETGEN).
+// A request that is answered by exactly one message (NFT_MSG_GETGEN); without NLM_F_ACK and
+// NLM_F_DUMP. Errors as for dump().
 [[nodiscard]] RawMessage query(NetlinkSocket& socket, RawMessage request, const Deadline& deadline);
-
-// What the kernel said to one message of a request.
-class KernelError : public std::runtime_error {
- public:
-  KernelError(const std::string& message, int error) : std::runtime_error(message), error_(error) {}
-  [[nodiscard]] int error() const noexcept { return error_; }  // positive errno
-
- private:
-  int error_;
-};
-
-struct Acknowledgement {
-  std::uint32_t sequence = 0;
-  int error = 0;        // positive errno, 0 for success
-  std::string text;     // NLMSGERR_ATTR_MSG, empty when the kernel gave none
-};
-// Decodes one NLMSG_ERROR message.
-[[nodiscard]] Acknowledgement readAcknowledgement(const RawMessage& message);
 
 }  // namespace vethgate

@@ -1,0 +1,46 @@
+// The answers to one request, judged message by message, without a socket.
+// It refuses what is not exactly the answer: a foreign sequence number or port, a message without
+// NLM_F_MULTI, anything behind NLMSG_DONE.
+// Sources: linux/netlink.h; net/netlink/af_netlink.c, netlink_dump() and netlink_dump_done().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "netlink/datagram.hpp"
+
+namespace vethgate {
+
+// Which answers belong to a request.
+struct Exchange {
+  std::string what;  // for messages, e.g. "dump of RTM_GETLINK"
+  std::uint32_t sequence = 0;
+  std::uint32_t portId = 0;
+};
+
+class DumpAssembler {
+ public:
+  explicit DumpAssembler(Exchange exchange) : exchange_(std::move(exchange)) {}
+
+  // Takes the messages of the next datagram. True once the dump has ended. An error answer throws
+  // KernelError, whatever else does not belong Failure(kRefused).
+  [[nodiscard]] bool feed(std::vector<RawMessage> messages);
+
+  // NLM_F_DUMP_INTR stood on at least one message: what was collected is not one state. Known only
+  // once the dump has ended.
+  [[nodiscard]] bool interrupted() const noexcept { return interrupted_; }
+  // All messages, NLMSG_DONE last.
+  [[nodiscard]] std::vector<RawMessage> take() && { return std::move(messages_); }
+
+ private:
+  Exchange exchange_;
+  std::vector<RawMessage> messages_;
+  bool interrupted_ = false;
+  bool ended_ = false;
+};
+
+// The only message of the only datagram that answers a request which is no dump.
+[[nodiscard]] RawMessage soleAnswer(const Exchange& exchange, std::vector<RawMessage> messages);
+
+}  // namespace vethgate
