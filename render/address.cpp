@@ -51,8 +51,16 @@ bool sameUnderMask(const Address& a, const Address& b, unsigned length) {
   return true;
 }
 
+Address withoutHostBits(const Address& address, unsigned length) {
+  std::array<std::uint8_t, 16> bytes = address.bytes();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::uint8_t>(bytes[i] & maskOfByte(length, i));
+  }
+  return {address.family(), bytes};
+}
+
 bool hasHostBits(const Address& base, unsigned length) {
-  return Prefix::network(base, length).base() != base;
+  return withoutHostBits(base, length) != base;
 }
 
 }  // namespace
@@ -126,14 +134,7 @@ Prefix::Prefix(const Address& base, unsigned length) : base_(base), length_(leng
 }
 
 Prefix Prefix::network(const Address& address, unsigned length) {
-  std::array<std::uint8_t, 16> bytes = address.bytes();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(bytes[i] & maskOfByte(length, i));
-  }
-  Prefix result = host(address);
-  result.base_ = Address(address.family(), bytes);
-  result.length_ = std::min(length, address.bits());
-  return result;
+  return {withoutHostBits(address, length), length};
 }
 
 bool Prefix::contains(const Prefix& other) const noexcept {
