@@ -1,0 +1,194 @@
+// Giving up power: capabilities, no_new_privs, seccomp.
+#include "confine/confine.hpp"
+
+#include <cap-ng.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define VETHGATE_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define VETHGATE_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef VETHGATE_ADDRESS_SANITIZER
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace vethgate {
+namespace {
+
+[[noreturn]] void defect(const std::string& what, int error) {
+  throw Failure(ExitCode::kDefect, what + ": " + std::generic_category().message(error));
+}
+
+bool holds(capng_type_t set, int capability) {
+  return capng_have_capability(set, static_cast<unsigned>(capability)) == 1;
+}
+
+bool knownToKernel(int capability) { return prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; }
+
+bool isListed(std::initializer_list<int> capabilities, int capability) {
+  return std::find(capabilities.begin(), capabilities.end(), capability) != capabilities.end();
+}
+
+void readCapabilities() {
+  if (capng_get_caps_process() != 0) {
+    throw Failure(ExitCode::kDefect, "the capabilities of this process cannot be read");
+  }
+}
+
+// Asks the kernel, since a capability that was kept by a mistake shows nowhere else.
+void verifyCapabilities(std::initializer_list<int> capabilities, bool boundingCleared) {
+  readCapabilities();
+  for (int capability = 0; knownToKernel(capability); ++capability) {
+    const bool unlisted =
+        !isListed(capabilities, capability) &&
+        (holds(CAPNG_PERMITTED, capability) || holds(CAPNG_EFFECTIVE, capability));
+    const bool passedOn = holds(CAPNG_INHERITABLE, capability) ||
+                          prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 1 ||
+                          (boundingCleared && prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1);
+    if (unlisted || passedOn) {
+      throw Failure(ExitCode::kDefect, "capability " + std::to_string(capability) +
+                                           " is still held after it was given up");
+    }
+  }
+}
+
+struct FilterRelease {
+  void operator()(void* filter) const noexcept { seccomp_release(filter); }
+};
+using Filter = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, FilterRelease>;
+
+void check(int result, const char* what) {
+  if (result != 0) {
+    defect(std::string("the system call filter refuses ") + what, -result);
+  }
+}
+
+void allow(const Filter& filter, std::initializer_list<int> calls) {
+  for (const int call : calls) {
+    check(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0), "a rule");
+  }
+}
+
+// Allows `call` only when all of `conditions` hold of its arguments.
+void allowWhen(const Filter& filter, int call, std::initializer_list<scmp_arg_cmp> conditions) {
+  check(seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call,
+                               static_cast<unsigned>(conditions.size()), conditions.begin()),
+        "a rule with conditions");
+}
+
+scmp_arg_cmp equals(unsigned argument, scmp_datum_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+
+scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+void allowParsing(const Filter& filter) {
+  // Answers and logs go to descriptors that are open already; destructors close theirs.
+  allow(filter, {SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close)});
+  // malloc(3). Memory is anonymous and never executable.
+  allow(filter, {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise)});
+  allowWhen(filter, SCMP_SYS(mmap),
+            {masked(2, PROT_EXEC, 0), masked(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
+  // Waits, and the clock where the vDSO cannot serve it; restart_syscall follows SIGSTOP/SIGCONT.
+  allow(filter, {SCMP_SYS(futex), SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
+                 SCMP_SYS(exit), SCMP_SYS(exit_group)});
+  // abort(3): a defect has to show as SIGABRT with its message, not as a forbidden call. It may
+  // signal nobody but this process.
+  allow(filter, {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(rt_sigprocmask),
+                 SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigreturn)});
+  allowWhen(filter, SCMP_SYS(tgkill),
+            {equals(0, static_cast<scmp_datum_t>(getpid())), equals(2, SIGABRT)});
+}
+
+void allowNetlink(const Filter& filter) {
+  allow(filter, {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom),
+                 SCMP_SYS(poll), SCMP_SYS(ppoll)});
+}
+
+}  // namespace
+
+void keepOnlyCapabilities(std::initializer_list<int> capabilities) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    defect("no_new_privs cannot be set", errno);
+  }
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
+    defect("the ambient capabilities cannot be cleared", errno);
+  }
+  readCapabilities();
+  // Only CAP_SETPCAP clears the bounding set; without it, no_new_privs alone keeps it unreachable.
+  const bool clearsBounding = holds(CAPNG_EFFECTIVE, CAP_SETPCAP);
+  if (clearsBounding) {
+    for (int capability = 0; knownToKernel(capability); ++capability) {
+      if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
+        defect(
+            "capability " + std::to_string(capability) + " cannot be taken from the bounding set",
+            errno);
+      }
+    }
+  }
+  std::vector<unsigned> kept;
+  for (const int capability : capabilities) {
+    if (holds(CAPNG_PERMITTED, capability)) {
+      kept.push_back(static_cast<unsigned>(capability));
+    }
+  }
+  capng_clear(CAPNG_SELECT_CAPS);
+  for (const unsigned capability : kept) {
+    if (capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED),
+                     capability) != 0) {
+      throw Failure(ExitCode::kDefect,
+                    "capability " + std::to_string(capability) + " is not known to libcap-ng");
+    }
+  }
+  if (capng_apply(CAPNG_SELECT_CAPS) != 0) {
+    throw Failure(ExitCode::kDefect, "the capabilities cannot be given up");
+  }
+  verifyCapabilities(capabilities, clearsBounding);
+}
+
+void lockSyscalls(SeccompProfile profile) {
+  // What libraries would open at their first use: the time zone of log lines.
+  tzset();
+#ifdef VETHGATE_ADDRESS_SANITIZER
+  // The leak checker stops threads with calls that no profile allows, so it runs here, not at exit.
+  // A report of the sanitizer after this point ends in SIGSYS, which fails a test as well.
+  __lsan_do_leak_check();
+#endif
+  const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
+  if (filter == nullptr) {
+    throw Failure(ExitCode::kDefect, "the system call filter cannot be made");
+  }
+  // Calls of another architecture's table (32-bit on a 64-bit kernel) are no way around it.
+  check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
+        "its architecture rule");
+  allowParsing(filter);
+  if (profile == SeccompProfile::kNetlink) {
+    allowNetlink(filter);
+  }
+  // Of the two things that seccomp_load() sets, no_new_privs is its default.
+  check(seccomp_load(filter.get()), "to be loaded");
+}
+
+}  // namespace vethgate

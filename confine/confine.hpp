@@ -6,17 +6,26 @@
 
 namespace vethgate {
 
-// Keeps exactly the listed capabilities (CAP_* of <linux/capability.h>) in the permitted and effective
-// sets, and none in the inheritable, ambient and bounding sets as far as the kernel lets this process
-// clear them; sets no_new_privs. A capability that the process does not hold is not an error here: the
-// operation that needs it reports that. Throws Failure(kDefect) when the kernel refuses a step.
+// Keeps exactly the listed capabilities (CAP_* of <linux/capability.h>) in the permitted and
+// effective sets, and none in the inheritable, ambient and bounding sets as far as the kernel lets
+// this process clear them; sets no_new_privs. A capability that the process does not hold is not an
+// error here: the operation that needs it reports that. Throws Failure(kDefect) when the kernel
+// refuses a step.
 void keepOnlyCapabilities(std::initializer_list<int> capabilities);
 
-// Seccomp allow-lists; any other system call kills the process (SECCOMP_RET_KILL_PROCESS).
+// Seccomp allow-lists; any other system call kills the process with SIGSYS
+// (SECCOMP_RET_KILL_PROCESS).
 enum class SeccompProfile {
-  kParse,    // memory, write to open descriptors, clock, exit: nothing can be opened or sent
-  kNetlink,  // kParse plus sendmsg/recvmsg/poll on sockets that are open already
+  // Anonymous memory that is never executable, write(2) to and close(2) of open descriptors, the
+  // clock, abort, exit: nothing can be opened, read or executed. A socket that is still open can be
+  // written to, so close it before.
+  kParse,
+  // kParse plus sendmsg, recvmsg and poll on sockets that are open already; no socket options.
+  kNetlink,
 };
+// Once per process, with a single thread; a second call is killed by the first one's filter.
+// Reading of input, opening of files and sockets come before. Throws Failure(kDefect) when the
+// kernel refuses.
 void lockSyscalls(SeccompProfile profile);
 
 }  // namespace vethgate
