@@ -1,0 +1,2 @@
+// The leak and its closure, as a table.
+int main() {}

@@ -1,0 +1,193 @@
+// The program that test containers run: says which kernel it is on, tries every target that it is
+// given at once, and reports each result. Statically linked, and alone in its root file system.
+// It must not know what a test expects of a target.
+//
+// Output, one line each:
+//   started
+//   kernel RELEASE VERSION        uname(2)
+//   log FIRST-LINE                the kernel's log, as far as it may be read
+//   result TARGET connected       TCP handshake done, or the UDP echo came back
+//   result TARGET refused         silence until the deadline, or the local filter's EPERM
+//   result TARGET failed:ERRNO    anything else: a reset, no route, no address. Not containment.
+//   done
+// TARGET: see target.hpp.
+#include <poll.h>
+#include <sys/klog.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/live/target.hpp"
+
+namespace vethgate::live {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Long enough for a connect through an emulated CPU and gVisor's stack several times over.
+constexpr auto kDeadline = std::chrono::seconds{5};
+// A lost or early datagram is sent again, as any resolver would.
+constexpr auto kResend = std::chrono::seconds{1};
+constexpr std::string_view kProbe = "vethgate payload";
+constexpr int kReadAllOfTheLog = 3;  // SYSLOG_ACTION_READ_ALL of syslog(2)
+
+class Attempt {
+ public:
+  explicit Attempt(std::string target)
+      : target_(std::move(target)), endpoint_(parseTarget(target_)) {}
+
+  void start() {
+    fd_ = socket(endpoint_.family(), endpoint_.type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd_ < 0 || (connect(fd_, endpoint_.raw(), endpoint_.length) != 0 && errno != EINPROGRESS)) {
+      settle(errno);
+    } else if (isDatagram()) {
+      sendProbe();
+    }
+  }
+
+  [[nodiscard]] bool pending() const { return outcome_.empty(); }
+  [[nodiscard]] pollfd pollEntry() const {
+    return {.fd = fd_, .events = static_cast<short>(isDatagram() ? POLLIN : POLLOUT), .revents = 0};
+  }
+
+  void onReady() {
+    if (!isDatagram()) {
+      int error = 0;
+      socklen_t size = sizeof error;
+      getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
+      settle(error);
+      return;
+    }
+    std::array<char, 64> reply{};
+    const ssize_t got = recv(fd_, reply.data(), reply.size(), 0);
+    if (got < 0) {
+      settle(errno);
+    } else if (std::string_view(reply.data(), static_cast<std::size_t>(got)) == kProbe) {
+      settle(0);
+    }
+  }
+
+  void sendAgainWhenDue() {
+    if (isDatagram() && Clock::now() >= sent_ + kResend) {
+      sendProbe();
+    }
+  }
+
+  void onDeadline() { outcome_ = "refused"; }
+  void report() const { std::printf("result %s %s\n", target_.c_str(), outcome_.c_str()); }
+
+ private:
+  [[nodiscard]] bool isDatagram() const { return endpoint_.type == SOCK_DGRAM; }
+
+  void sendProbe() {
+    sent_ = Clock::now();
+    if (send(fd_, kProbe.data(), kProbe.size(), 0) < 0 && errno != EAGAIN) {
+      settle(errno);
+    }
+  }
+
+  void settle(int error) {
+    if (error == 0) {
+      outcome_ = "connected";
+    } else if (error == EPERM || error == ETIMEDOUT) {
+      outcome_ = "refused";
+    } else {
+      const char* name = strerrorname_np(error);
+      outcome_ = std::string("failed:") + (name != nullptr ? name : std::to_string(error));
+    }
+  }
+
+  std::string target_;
+  Endpoint endpoint_;
+  std::string outcome_;
+  Clock::time_point sent_;
+  int fd_ = -1;
+};
+
+void printIdentity() {
+  utsname name{};
+  uname(&name);
+  std::printf("kernel %s %s\n", name.release, name.version);
+  std::array<char, 1 << 16> log{};
+  const int size = klogctl(kReadAllOfTheLog, log.data(), static_cast<int>(log.size()) - 1);
+  if (size < 0) {
+    std::printf("log unreadable: %s\n", strerrorname_np(errno));
+  } else {
+    const std::string_view text(log.data(), static_cast<std::size_t>(size));
+    std::printf("log %s\n", std::string(text.substr(0, text.find('\n'))).c_str());
+  }
+}
+
+void probeAll(std::vector<Attempt>& attempts) {
+  for (Attempt& attempt : attempts) {
+    attempt.start();
+  }
+  const auto end = Clock::now() + kDeadline;
+  while (true) {
+    std::vector<pollfd> entries;
+    std::vector<Attempt*> waiting;
+    for (Attempt& attempt : attempts) {
+      if (attempt.pending()) {
+        attempt.sendAgainWhenDue();
+      }
+      if (attempt.pending()) {
+        entries.push_back(attempt.pollEntry());
+        waiting.push_back(&attempt);
+      }
+    }
+    if (waiting.empty()) {
+      return;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) {
+      for (Attempt* attempt : waiting) {
+        attempt->onDeadline();
+      }
+      return;
+    }
+    poll(entries.data(), entries.size(), static_cast<int>(std::min<long>(left.count(), 250)));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].revents != 0) {
+        waiting[i]->onReady();
+      }
+    }
+  }
+}
+
+int probe(int argc, char** argv) {
+  std::vector<Attempt> attempts;
+  for (int i = 1; i < argc; ++i) {
+    attempts.emplace_back(argv[i]);
+  }
+  std::printf("started\n");
+  printIdentity();
+  std::fflush(stdout);
+  probeAll(attempts);
+  for (const Attempt& attempt : attempts) {
+    attempt.report();
+  }
+  std::printf("done\n");
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vethgate::live
+
+int main(int argc, char** argv) {
+  try {
+    return vethgate::live::probe(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "payload: %s\n", error.what());
+    return 2;
+  }
+}
