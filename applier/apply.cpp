@@ -1,0 +1,155 @@
+#include "applier/apply.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "applier/exchange.hpp"
+#include "applier/flower.hpp"
+#include "applier/preconditions.hpp"
+#include "base/error.hpp"
+
+namespace vethgate {
+namespace {
+
+class Writer {
+ public:
+  Writer(Kernel& kernel, const Plan& plan, const Deadline& deadline)
+      : kernel_(kernel), plan_(plan), deadline_(deadline) {}
+
+  // Every error from here on means that the namespace is spent, unless nothing of it is left.
+  [[nodiscard]] Applied write(std::vector<Step> steps) {
+    try {
+      for (Step& step : steps) {
+        run(step);
+        step = {};  // a large plan need not stay in memory twice
+      }
+      return applied_;
+    } catch (const TakenBack& takenBack) {
+      throw takenBack.failure;
+    } catch (const std::exception& error) {
+      throw Failure(ExitCode::kPartialWrite, std::string(error.what()) + consequence());
+    }
+  }
+
+ private:
+  struct TakenBack {  // nothing of ours is in the namespace
+    Failure failure;
+  };
+
+  void run(Step& step) {
+    if (deadline_.passed()) {
+      Failure late(ExitCode::kDeadline,
+                   std::string("the deadline passed before the step ") + label(step.kind));
+      if (!touched_) throw TakenBack{std::move(late)};
+      throw late;
+    }
+    touched_ = true;
+    const bool seal = step.kind == StepKind::kSeal;
+    const std::vector<Refusal> refusals =
+        exchange(kernel_, step, seal ? Errors::kAll : Errors::kFirst, deadline_);
+    if (seal) {
+      judgeSeal(refusals);
+    } else if (!refusals.empty()) {
+      throw Failure(ExitCode::kPartialWrite, "the kernel refused " +
+                                                 describe(plan_, refusals.front().message) + ": " +
+                                                 refusals.front().reason());
+    }
+    sealed_ = seal || (sealed_ && step.kind != StepKind::kUnseal);
+    count(step);
+  }
+
+  void count(const Step& step) {
+    for (const StepMessage& message : step.messages) {
+      if (message.subject == Subject::kRuleV4) ++applied_.v4;
+      if (message.subject == Subject::kRuleV6) ++applied_.v6;
+      if (message.subject == Subject::kFilter) ++applied_.flower;
+    }
+  }
+
+  void judgeSeal(const std::vector<Refusal>& refusals) {
+    const auto refusalOf = [&](Subject subject) -> const Refusal* {
+      const auto found =
+          std::find_if(refusals.begin(), refusals.end(),
+                       [&](const Refusal& refusal) { return refusal.message.subject == subject; });
+      return found == refusals.end() ? nullptr : &*found;
+    };
+    const Refusal* const clsact = refusalOf(Subject::kClsact);
+    const Refusal* const guard = refusalOf(Subject::kGuard);
+    if (clsact == nullptr && guard == nullptr) return;
+    if (clsact != nullptr && guard != nullptr) {
+      // Neither is there. A clsact that stands in the way came after the check.
+      const ExitCode code =
+          clsact->error == EEXIST ? ExitCode::kUntouchable : ExitCode::kUnsupported;
+      throw TakenBack{Failure(code, "the kernel refused the clsact qdisc: " + clsact->reason() +
+                                        "; nothing was touched")};
+    }
+    if (clsact == nullptr && guard->error == ENOENT) {
+      takeBackClsact();
+      throw TakenBack{Failure(ExitCode::kUnsupported, "the kernel lacks " + missingOf(*guard) +
+                                                          ": " + guard->reason() +
+                                                          "; the namespace is as it was")};
+    }
+    const Refusal& refusal = clsact != nullptr ? *clsact : *guard;
+    throw Failure(
+        ExitCode::kPartialWrite,
+        "the kernel refused " + describe(plan_, refusal.message) + ": " + refusal.reason());
+  }
+
+  // ENOENT has two causes, and only the kernel's words tell them apart (net/sched/cls_api.c,
+  // net/sched/act_api.c).
+  static std::string missingOf(const Refusal& guard) {
+    if (guard.text.find("action") != std::string::npos) return "act_gact (the drop action)";
+    if (guard.text.find("classifier") != std::string::npos) return "cls_flower";
+    return "cls_flower or act_gact";
+  }
+
+  void takeBackClsact() {
+    Step step{StepKind::kSeal, Channel::kRoute, {}, {}};
+    step.append(deleteClsact(plan_.link.index), Subject::kClsactRemoval);
+    const std::vector<Refusal> refusals = exchange(kernel_, step, Errors::kAll, deadline_);
+    if (!refusals.empty()) {
+      throw Failure(
+          ExitCode::kPartialWrite,
+          "the kernel refused the removal of the clsact qdisc: " + refusals.front().reason());
+    }
+    if (const auto left = foreignQdisc(kernel_, deadline_)) {
+      throw Failure(ExitCode::kPartialWrite,
+                    "after its removal the namespace still holds " + *left);
+    }
+  }
+
+  [[nodiscard]] std::string consequence() const {
+    return sealed_ ? "; the veth stays shut by the guard: destroy the namespace"
+                   : "; destroy the namespace";
+  }
+
+  Kernel& kernel_;
+  const Plan& plan_;
+  const Deadline& deadline_;
+  Applied applied_;
+  bool touched_ = false;
+  bool sealed_ = false;
+};
+
+}  // namespace
+
+Applied applyPlan(Kernel& kernel, const Plan& plan, const Link& measured, std::vector<Step> steps,
+                  const Deadline& deadline) {
+  checkLink(plan.link, measured);
+  checkNamespace(kernel, plan, deadline);
+  checkMechanisms(kernel, plan, deadline);
+  const Applied applied = Writer(kernel, plan, deadline).write(std::move(steps));
+  // Each acknowledgement was counted; this says that the steps were those of this plan.
+  const Applied expected{plan.iptables ? plan.iptables->v4.size() : 0,
+                         plan.iptables ? plan.iptables->v6.size() : 0,
+                         plan.flower ? plan.flower->size() : 0};
+  if (applied != expected) {
+    throw Failure(ExitCode::kPartialWrite,
+                  "fewer rules were written than the plan holds: destroy the namespace");
+  }
+  return applied;
+}
+
+}  // namespace vethgate

@@ -1,0 +1,278 @@
+// The reading here is coarse on purpose: anything unknown refuses. The exact account of a namespace
+// is the verifier's, which shares none of this.
+#include "applier/preconditions.hpp"
+
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/exchange.hpp"
+#include "applier/flower.hpp"
+#include "applier/iptables.hpp"
+#include "base/error.hpp"
+#include "netlink/message.hpp"
+
+namespace vethgate {
+namespace {
+
+constexpr const char* kNoCapability =
+    "this process lacks CAP_NET_ADMIN in the namespace's user namespace";
+
+[[noreturn]] void lacks(const std::string& mechanism, const std::string& reason) {
+  throw Failure(ExitCode::kUnsupported,
+                "the kernel lacks " + mechanism + ": " + reason + "; nothing was touched");
+}
+
+// `read` turned so that the kernel's errors become the contract's.
+template <class Read>
+auto reading(const char* what, const Read& read) {
+  try {
+    return read();
+  } catch (const KernelError& error) {
+    if (error.error() == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+    throw Failure(ExitCode::kUnsupported, std::string(what) + " cannot be read: " + error.what());
+  }
+}
+
+// The text of one top-level attribute, or nothing when it is absent or no NUL-terminated string.
+std::optional<std::string> textAttribute(const RawMessage& message, std::size_t headerBytes,
+                                         std::uint16_t type) {
+  ByteView rest = ByteView(message).subspan(
+      std::min(message.size(), static_cast<std::size_t>(NLMSG_HDRLEN) + NLMSG_ALIGN(headerBytes)));
+  while (rest.size() >= sizeof(nlattr)) {
+    nlattr attribute{};
+    std::memcpy(&attribute, rest.data(), sizeof attribute);
+    if (attribute.nla_len < NLA_HDRLEN || attribute.nla_len > rest.size()) return std::nullopt;
+    if ((attribute.nla_type & NLA_TYPE_MASK) == type) {
+      const ByteView payload = rest.subspan(NLA_HDRLEN, attribute.nla_len - NLA_HDRLEN);
+      if (payload.empty() || payload.back() != 0) return std::nullopt;
+      return std::string(payload.begin(), payload.end() - 1);
+    }
+    rest =
+        rest.subspan(std::min(rest.size(), static_cast<std::size_t>(NLA_ALIGN(attribute.nla_len))));
+  }
+  return std::nullopt;
+}
+
+RawMessage qdiscDumpRequest() {
+  MessageBuilder builder(RTM_GETQDISC, NLM_F_DUMP);
+  builder.header(tcmsg{});  // family AF_UNSPEC, every link
+  return std::move(builder).finish();
+}
+
+RawMessage nfTablesRequest(std::uint16_t message, std::uint16_t flags) {
+  MessageBuilder builder(static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8 | message), flags);
+  nfgenmsg header{};
+  header.nfgen_family = NFPROTO_UNSPEC;
+  header.version = NFNETLINK_V0;
+  builder.header(header);
+  return std::move(builder).finish();
+}
+
+// Absence of nf_tables is an error answer: nfnetlink knows no such subsystem.
+std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadline) {
+  try {
+    (void)kernel.query(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETGEN, 0), deadline);
+    return std::nullopt;
+  } catch (const KernelError& error) {
+    if (error.error() == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+    return error.what();
+  }
+}
+
+void refuseFilterTables(Kernel& kernel, const Deadline& deadline) {
+  const auto tables = reading("the list of nf_tables tables", [&] {
+    return kernel.dump(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETTABLE, NLM_F_DUMP),
+                       deadline);
+  });
+  for (const RawMessage& message : tables) {
+    if (messageHeader(message).nlmsg_type == NLMSG_DONE) continue;
+    nfgenmsg header{};
+    const auto name = textAttribute(message, sizeof header, NFTA_TABLE_NAME);
+    if (message.size() < NLMSG_HDRLEN + sizeof header || !name) {
+      throw Failure(ExitCode::kUntouchable,
+                    "the namespace holds an nf_tables table without a name");
+    }
+    std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof header);
+    const bool ours = header.nfgen_family == NFPROTO_IPV4 || header.nfgen_family == NFPROTO_IPV6;
+    if (ours && *name == "filter") {
+      throw Failure(ExitCode::kUntouchable,
+                    std::string("the namespace already holds table ") +
+                        (header.nfgen_family == NFPROTO_IPV4 ? "ip" : "ip6") +
+                        " filter; a namespace without one is expected");
+    }
+  }
+}
+
+// One rule for each thing that a kernel may be built without. Modules are loaded for it as for a
+// real transaction, and the kernel's answer says which rule it could not have.
+struct Mechanism {
+  const char* name;
+  Family family;
+  IptablesRule rule;
+};
+
+std::vector<Mechanism> mechanismsOf(Family family, const std::vector<IptablesRule>& rules) {
+  std::vector<Mechanism> mechanisms;
+  const auto uses = [&](const std::function<bool(const IptablesRule&)>& predicate) {
+    return std::any_of(rules.begin(), rules.end(), predicate);
+  };
+  const bool v4 = family == Family::kV4;
+  mechanisms.push_back({v4 ? "the counter and immediate expressions of nf_tables for ip"
+                           : "the counter and immediate expressions of nf_tables for ip6",
+                        family,
+                        {}});
+  if (uses([](const IptablesRule& rule) { return rule.limit.has_value(); })) {
+    IptablesRule rule;
+    rule.limit = RateLimit{1, 1, 1};
+    mechanisms.push_back({"nft_limit (the limit expression)", family, rule});
+  }
+  if (uses([](const IptablesRule& rule) { return rule.target == Target::kLog; })) {
+    IptablesRule rule;
+    rule.target = Target::kLog;
+    rule.logPrefix = "x";
+    mechanisms.push_back(
+        {"the LOG target (nft_compat with xt_LOG and nf_log_syslog)", family, rule});
+  }
+  if (uses([](const IptablesRule& rule) { return rule.icmpType.has_value(); })) {
+    IptablesRule rule;
+    rule.protocol = kProtocolIcmpV6;
+    rule.icmpType = 0;
+    mechanisms.push_back(
+        {"the icmp6 match (nft_compat with xt_tcpudp, or ip6_tables before 6.2)", family, rule});
+  }
+  if (uses([](const IptablesRule& rule) { return rule.hopLimit.has_value(); })) {
+    IptablesRule rule;
+    rule.hopLimit = 0;
+    mechanisms.push_back({"the hl match (nft_compat with xt_hl)", family, rule});
+  }
+  return mechanisms;
+}
+
+// A transaction that is checked and thrown away, since its end is missing.
+void rehearse(Kernel& kernel, const Plan::Iptables& rules, const Deadline& deadline) {
+  std::vector<Mechanism> mechanisms = mechanismsOf(Family::kV4, rules.v4);
+  for (Mechanism& mechanism : mechanismsOf(Family::kV6, rules.v6)) {
+    mechanisms.push_back(std::move(mechanism));
+  }
+  Step step{StepKind::kIptables, Channel::kNetfilter, {}, {}};
+  step.append(batchBegin(), Subject::kTransaction);
+  for (const Family family : {Family::kV4, Family::kV6}) {
+    const bool v4 = family == Family::kV4;
+    step.append(newFilterTable(family), v4 ? Subject::kTableV4 : Subject::kTableV6);
+    step.append(newOutputChain(family), v4 ? Subject::kChainV4 : Subject::kChainV6);
+  }
+  for (std::size_t i = 0; i < mechanisms.size(); ++i) {
+    const Mechanism& mechanism = mechanisms[i];
+    step.append(appendRule(mechanism.family, mechanism.rule), Subject::kRuleV4,
+                static_cast<std::uint32_t>(i));
+  }
+  const std::vector<Refusal> refusals = exchange(kernel, step, Errors::kFirst, deadline);
+  if (refusals.empty()) return;
+  const Refusal& refusal = refusals.front();
+  if (refusal.error == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+  switch (refusal.message.subject) {
+    case Subject::kRuleV4:
+      lacks(mechanisms.at(refusal.message.index).name, refusal.reason());
+    case Subject::kTableV4:
+    case Subject::kChainV4:
+      lacks("nf_tables for family ip with filter chains", refusal.reason());
+    case Subject::kTableV6:
+    case Subject::kChainV6:
+      lacks("nf_tables for family ip6 with filter chains", refusal.reason());
+    default:
+      lacks("nf_tables transactions", refusal.reason());
+  }
+}
+
+// The errno of a request that cannot succeed.
+Refusal provoke(Kernel& kernel, const RawMessage& request, Subject subject, const char* what,
+                const Deadline& deadline) {
+  Step step{StepKind::kSeal, Channel::kRoute, {}, {}};
+  step.append(request, subject);
+  std::vector<Refusal> refusals = exchange(kernel, step, Errors::kAll, deadline);
+  if (refusals.empty()) {
+    throw Failure(ExitCode::kPartialWrite,
+                  std::string("the kernel accepted a malformed request for ") + what +
+                      " that was to be refused: destroy the namespace");
+  }
+  return std::move(refusals.front());
+}
+
+}  // namespace
+
+void checkLink(const Link& planned, const Link& measured) {
+  const auto differ = [](const char* field, const std::string& expected, const std::string& found) {
+    throw Failure(ExitCode::kWrongNamespace, std::string("the plan is for a link with ") + field +
+                                                 " " + expected + ", this namespace's has " +
+                                                 found);
+  };
+  const auto number = [](auto value) { return std::to_string(value); };
+  if (planned.netns != measured.netns) {
+    differ("namespace", number(planned.netns), number(measured.netns));
+  }
+  if (planned.index != measured.index)
+    differ("index", number(planned.index), number(measured.index));
+  if (planned.name != measured.name) differ("name", planned.name, measured.name);
+  if (planned.mac != measured.mac) differ("MAC", macText(planned.mac), macText(measured.mac));
+  if (planned.peer != measured.peer) differ("peer", number(planned.peer), number(measured.peer));
+}
+
+std::optional<std::string> foreignQdisc(Kernel& kernel, const Deadline& deadline) {
+  const auto qdiscs = reading("the list of qdiscs", [&] {
+    return kernel.dump(Channel::kRoute, qdiscDumpRequest(), deadline);
+  });
+  for (const RawMessage& message : qdiscs) {
+    if (messageHeader(message).nlmsg_type == NLMSG_DONE) continue;
+    tcmsg header{};
+    if (message.size() < NLMSG_HDRLEN + sizeof header) return "a qdisc that cannot be read";
+    std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof header);
+    const std::string kind = textAttribute(message, sizeof header, TCA_KIND).value_or("of no kind");
+    // The two that the kernel itself gives to loopback, veth and links that are down.
+    const bool builtIn = kind == "noqueue" || kind == "noop";
+    if (!builtIn || header.tcm_parent != TC_H_ROOT || header.tcm_handle != 0) {
+      return "qdisc " + kind + " on link " + std::to_string(header.tcm_ifindex);
+    }
+  }
+  return std::nullopt;
+}
+
+void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline) {
+  if (const auto found = foreignQdisc(kernel, deadline)) {
+    throw Failure(ExitCode::kUntouchable,
+                  "the namespace already holds " + *found +
+                      "; one with no qdiscs but the kernel's own is expected");
+  }
+  if (const auto absent = nfTablesAbsent(kernel, deadline)) {
+    // Without nf_tables there is nothing of it that could be in the way of a plan for flower alone.
+    if (plan.iptables) lacks("nf_tables", *absent);
+    return;
+  }
+  refuseFilterTables(kernel, deadline);
+}
+
+void checkMechanisms(Kernel& kernel, const Plan& plan, const Deadline& deadline) {
+  if (plan.iptables) rehearse(kernel, *plan.iptables, deadline);
+  if (!plan.flower) return;
+  const Refusal clsact = provoke(kernel, malformedClsact(plan.link.index), Subject::kClsact,
+                                 "a clsact qdisc", deadline);
+  if (clsact.error == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+  if (clsact.error == ENOENT) lacks("sch_ingress (the clsact qdisc)", clsact.reason());
+  // In a user namespace of its own actions may only be made as a part of filters: EPERM is then no
+  // answer, and the guard, whose action is the same, gives it.
+  const Refusal gact = provoke(kernel, malformedGact(), Subject::kGuard, "a gact action", deadline);
+  if (gact.error == ENOENT) lacks("act_gact (the pass and drop actions)", gact.reason());
+}
+
+}  // namespace vethgate

@@ -1,0 +1,31 @@
+// What must hold before the first byte is written: the right link, nothing of anybody else's in the
+// way, and a kernel that has every mechanism the plan needs. Nothing here changes the namespace.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "applier/kernel.hpp"
+#include "base/deadline.hpp"
+#include "render/link.hpp"
+#include "render/plan.hpp"
+
+namespace vethgate {
+
+// Failure(kWrongNamespace) that names the first field in which they differ.
+void checkLink(const Link& planned, const Link& measured);
+
+// Failure(kUntouchable) for a qdisc other than the kernel's own on any link, or a table `filter` in
+// family ip or ip6; Failure(kUnsupported) for a kernel without nf_tables, if the plan needs it, and
+// for a process without CAP_NET_ADMIN.
+void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline);
+
+// Failure(kUnsupported) that names the mechanism. cls_flower alone cannot be asked for without a
+// qdisc: the seal finds out.
+void checkMechanisms(Kernel& kernel, const Plan& plan, const Deadline& deadline);
+
+// A qdisc other than the kernel's own noqueue and noop, on any link, in words; nothing when there
+// is none.
+[[nodiscard]] std::optional<std::string> foreignQdisc(Kernel& kernel, const Deadline& deadline);
+
+}  // namespace vethgate

@@ -1,0 +1,70 @@
+// The plan as the datagrams that write it, in order. Pure: nothing is sent here, so the whole
+// sequence can be tested, printed (--dry-run) and measured without a kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "netlink/socket.hpp"
+#include "render/plan.hpp"
+
+namespace vethgate {
+
+enum class Channel : std::uint8_t { kRoute, kNetfilter };
+
+// What a message is about, so that a refusal can name it.
+enum class Subject : std::uint8_t {
+  kClsact,
+  kGuard,
+  kTransaction,  // NFNL_MSG_BATCH_BEGIN and _END
+  kTableV4,
+  kTableV6,
+  kChainV4,
+  kChainV6,
+  kRuleV4,  // `index` counts the plan's list
+  kRuleV6,
+  kFilter,
+  kGuardRemoval,
+  kClsactRemoval,
+};
+
+struct StepMessage {
+  std::uint32_t offset = 0;  // of its nlmsghdr in the datagram; a multiple of NLMSG_ALIGNTO
+  Subject subject = Subject::kTransaction;
+  std::uint32_t index = 0;
+};
+
+enum class StepKind : std::uint8_t { kSeal, kIptables, kFilters, kUnseal };
+
+// One datagram. The kernel works through its messages in order and before send returns; it answers
+// those with NLM_F_ACK, and any that it refuses.
+struct Step {
+  StepKind kind = StepKind::kSeal;
+  Channel channel = Channel::kRoute;
+  Bytes datagram;
+  std::vector<StepMessage> messages;
+
+  void append(const RawMessage& message, Subject subject, std::uint32_t index = 0);
+};
+
+// Filters in one datagram, whose answers must all fit into the receive buffer at once.
+inline constexpr std::size_t kFiltersPerStep = 128;
+
+// seal (clsact and guard) → iptables (one transaction for both families) → filters… → unseal.
+// A layer that the plan lacks has no steps.
+[[nodiscard]] std::vector<Step> buildSteps(const Plan& plan);
+
+// "seal", "iptables", "filters", "unseal"
+[[nodiscard]] const char* label(StepKind kind);
+// For messages: `rule 3 of 21 of iptables v4 ("private")`.
+[[nodiscard]] std::string describe(const Plan& plan, const StepMessage& message);
+// The messages of a step that the kernel will acknowledge: those with NLM_F_ACK.
+[[nodiscard]] std::size_t expectedAnswers(const Step& step);
+
+// What --dry-run prints: one line a message, its step's label and its bytes in hex. Sequence
+// numbers and port are 0.
+[[nodiscard]] std::string dryRunText(const std::vector<Step>& steps);
+
+}  // namespace vethgate
