@@ -1,0 +1,31 @@
+// Running one program and measuring it from the outside: wall time from fork to exit, peak memory.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/live/fixture/namespace.hpp"
+
+namespace vethgate::bench {
+
+struct Measured {
+  double milliseconds = 0;
+  long peakKiB = 0;  // ru_maxrss
+  int exit = -1;
+};
+
+// Standard input comes from the file `input` (empty: /dev/null), standard output goes to the file
+// `output` (empty: /dev/null), standard error stays. Throws std::runtime_error when the exit status
+// is not 0: a program that failed has no speed.
+Measured measure(const std::vector<std::string>& argv, const std::string& input,
+                 const std::string& output, const live::Namespace& in);
+
+// `values` must not be empty.
+[[nodiscard]] inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace vethgate::bench
