@@ -1,6 +1,8 @@
-// The policy document: what the worker writes, read with every check of the contract.
+// The policy document: what the worker writes, read with every check of the contract. It must not
+// know how rules are ordered or written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +13,10 @@
 #include "render/plan.hpp"
 
 namespace vethgate {
+
+// deny, allow, resolvers and the list of `default` together, as the document writes them.
+inline constexpr std::size_t kMaxPolicyEntries = 65'536;
+inline constexpr std::uint64_t kPolicyVersion = 1;
 
 enum class Transport : std::uint8_t { kTcp = kProtocolTcp, kUdp = kProtocolUdp };
 
@@ -24,27 +30,41 @@ struct Exception {  // one entry of `allow`
 struct DefaultPass {  // one entry of a `default` list: may leave to any address not named above
   Transport protocol;
   PortRange ports;
+  std::string why;
 };
 
 struct DeniedPrefix {
   Prefix prefix;
-  std::string why;  // "private", "transition" or the entry's own text
+  std::string why;  // "private", "transition" or "denied"
 };
 
 struct Policy {
   enum class Default : std::uint8_t { kPass, kDrop, kList };
   Default fallback = Default::kPass;
   std::vector<DefaultPass> defaultPasses;  // kList only, not empty then
-  std::vector<DeniedPrefix> deny;          // named sets expanded, exact repeats removed
+  // Named sets expanded, exact repeats removed, and so are metadata hosts, which are denied
+  // already.
+  std::vector<DeniedPrefix> deny;
   std::vector<Exception> allow;
   std::vector<Address> resolvers;  // repeats removed
-  std::optional<RateLimit> log;
+  std::optional<RateLimit> log;    // as iptables carries it, see rate_limit.hpp
   bool iptables = true;
   bool flower = true;
-  std::string digest;  // SHA-256 of the canonical document, defaults filled in
+  // SHA-256 of canonicalText() of the document with its defaults filled in: addresses, ports and
+  // the rate in canonical text, `why` "" where absent, layers in the order iptables, flower, and
+  // named sets by their names. Two documents that say the same in another spelling have one digest.
+  std::string digest;
 };
 
-// Throws Failure(kBadInput) with the path of the offending field.
+// Throws Failure(kBadInput) with the path of the offending field. Refused, besides the contract's
+// types and ranges:
+// - `deny` inside loopback;
+// - `allow` that touches metadata or loopback, in any spelling that carries an IPv4 address
+//   (known_prefixes.hpp), or that is strictly wider than a denied prefix;
+// - a resolver that touches the same, is unspecified, in 0.0.0.0/8, multicast, in 240.0.0.0/4, or
+// an
+//   IPv4-mapped address, which no resolver is reached by;
+// - a rate that iptables would round.
 [[nodiscard]] Policy readPolicy(std::string_view text);
 [[nodiscard]] Policy readPolicy(const Json& document);
 

@@ -1,8 +1,7 @@
-// Policy to plan: the one ordered list of rules, and its translations.
+// Policy to plan, and the plan's text forms.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "render/plan.hpp"
 #include "render/policy.hpp"
@@ -13,9 +12,13 @@ namespace vethgate {
 // exceptions than tc has prefs) and Failure(kEmptyPlan) when nothing would be written.
 [[nodiscard]] Plan renderPlan(const Policy& policy, const Link& link);
 
-// Text forms of one plan, for the tools people know and for people.
-[[nodiscard]] std::string iptablesSaveText(const Plan& plan, Family family);
+// What iptables-restore and ip6tables-restore accept, one text for both: every rule starts with -4
+// or -6, and each of the two passes over the other's (iptables(8)). OUTPUT's policy stays ACCEPT.
+// Failure(kBadInput) when the plan leaves that layer out, here and below.
+[[nodiscard]] std::string iptablesSaveText(const Plan& plan);
+// What `tc -batch` of iproute2 accepts; the qdisc first.
 [[nodiscard]] std::string tcBatchText(const Plan& plan);
+// For people: every rule of both layers in order, with its reason.
 [[nodiscard]] std::string tableText(const Plan& plan);
 
 }  // namespace vethgate
