@@ -1,12 +1,15 @@
 // Which link is the job's: decoded RTM_NEWLINK messages in, one veth out, or a refusal.
-// Used by the probe (to measure), the applier (to check before it writes) and the verifier (to check
-// what was read). It never looks at names or addresses, only at kind, flags and indexes.
+// Used by the probe (to measure), the applier (to check before it writes) and the verifier (to
+// check what was read). It never chooses by names or addresses, only by kind, flags and indexes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "netlink/datagram.hpp"
 #include "netlink/socket.hpp"
 #include "render/link.hpp"
 
@@ -15,24 +18,25 @@ namespace vethgate {
 // What a link dump says of one device, as far as the choice depends on it (linux/if_link.h).
 struct LinkState {
   std::uint32_t index = 0;
-  std::string name;
-  std::string kind;             // IFLA_INFO_KIND, empty when there is none
+  std::string name;                // bytes as the kernel has them
+  std::string kind;                // IFLA_INFO_KIND, empty when there is none
   std::uint16_t hardwareType = 0;  // ARPHRD_*
-  std::uint32_t flags = 0;      // IFF_*
-  std::uint8_t operState = 0;   // IF_OPER_*
-  std::uint32_t peer = 0;       // IFLA_LINK, 0 when absent
-  bool peerElsewhere = false;   // IFLA_LINK_NETNSID present
+  std::uint32_t flags = 0;         // IFF_*
+  std::uint8_t operState = 0;      // IF_OPER_*
+  std::uint32_t peer = 0;          // IFLA_LINK, 0 when absent
+  bool peerElsewhere = false;      // IFLA_LINK_NETNSID present
   std::array<std::uint8_t, 6> mac{};
+  bool hasMac = false;  // the hardware address is 6 bytes long
   std::uint32_t master = 0;
-  bool xdp = false;             // a program is attached in any mode
+  bool xdp = false;  // a program is attached in any mode
 };
 
-// Every message of an RTM_GETLINK dump, decoded with the accounting reader; Failure(kRefused) for a
-// message that cannot be read completely.
+// Every message of an RTM_GETLINK dump, NLMSG_DONE last, decoded with the accounting reader;
+// Failure(kRefused) for a message that cannot be read completely and for a dump without its end.
 [[nodiscard]] std::vector<LinkState> decodeLinks(std::span<const RawMessage> dump);
 
-// Exactly a loopback and one UP veth whose peer is elsewhere, fallback tunnels that are DOWN aside; no
-// bridge, no XDP. Throws Failure(kWrongNamespace) and names what was found.
+// Exactly a loopback and one UP veth whose peer is elsewhere, fallback tunnels that are DOWN aside;
+// no bridge, no XDP, no master. Throws Failure(kWrongNamespace) and names what was found.
 [[nodiscard]] Link selectLink(std::span<const LinkState> links, std::uint64_t netns);
 
 }  // namespace vethgate
