@@ -141,8 +141,8 @@ const Json& ObjectReader::required(const char* key) {
 
 void ObjectReader::finish() const {
   for (const auto& [key, ignored] : value_.items()) {
-    const bool known = std::any_of(taken_.begin(), taken_.end(),
-                                   [&](const char* name) { return key == name; });
+    const bool known =
+        std::any_of(taken_.begin(), taken_.end(), [&](const char* name) { return key == name; });
     if (!known) {
       std::string shown = key.substr(0, 40);
       std::replace_if(
@@ -173,9 +173,8 @@ std::uint64_t asInteger(const Json& value, const std::string& path, std::uint64_
   if (!value.is_number_integer()) {
     wrongType(value, path, "an integer");
   }
-  // is_number_unsigned() is false for negative numbers only.
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() < min ||
-      value.get<std::uint64_t>() > max) {
+  const bool negative = !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
+  if (negative || value.get<std::uint64_t>() < min || value.get<std::uint64_t>() > max) {
     badInput(path + " is " + value.dump() + ", outside " + std::to_string(min) + ".." +
              std::to_string(max));
   }
