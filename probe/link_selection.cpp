@@ -63,10 +63,9 @@ void checkVeth(const LinkState& link) {
   if (link.peer == 0) {
     refuse(what + ": has no peer");
   }
-  // Legal between two namespaces, but every later reader of the document takes the two ends apart
-  // by their indexes alone.
-  if (link.peer == link.index) {
-    refuse(what + ": its peer has the same index, so the two ends cannot be told apart");
+  // Across two namespaces equal indexes are a coincidence, and a common one: both count from 1.
+  if (link.peer == link.index && !link.peerElsewhere) {
+    refuse(what + ": names itself as its peer");
   }
   if ((link.flags & IFF_UP) == 0) {
     refuse(what + ": is not UP");
