@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "applier/apply.hpp"
+#include "base/error.hpp"
 #include "base/program.hpp"
 #include "confine/confine.hpp"
 #include "probe/link_selection.hpp"
