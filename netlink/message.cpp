@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <libmnl/libmnl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -41,12 +42,16 @@ void MessageBuilder::appendHeader(ByteView bytes) {
 }
 
 void MessageBuilder::put(std::uint16_t type, ByteView payload) {
+  auto* const start = static_cast<std::uint8_t*>(mnl_nlmsg_get_payload_tail(message()));
   // Checked here as well: libmnl adds the lengths up without a check for wrap-around.
   if (payload.size() > buffer_.size() ||
       !mnl_attr_put_check(message(), buffer_.size(), type, payload.size(), payload.data())) {
     defect("attribute " + std::to_string(type) + " of " + std::to_string(payload.size()) +
            " bytes does not fit into " + std::to_string(kMaxMessageBytes) + " bytes");
   }
+  // libmnl 1.0.4 leaves the padding as it finds it: bytes of our stack would go to the kernel.
+  std::fill(start + sizeof(nlattr) + payload.size(),
+            static_cast<std::uint8_t*>(mnl_nlmsg_get_payload_tail(message())), std::uint8_t{0});
   hasAttributes_ = true;
 }
 
