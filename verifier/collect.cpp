@@ -1,0 +1,200 @@
+// The requests of a capture and the order they are sent in; see collect.hpp.
+#include "verifier/collect.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/program.hpp"
+#include "netlink/message.hpp"
+#include "netlink/socket.hpp"
+#include "probe/namespace.hpp"
+#include "verifier/envelope.hpp"
+
+namespace vethgate {
+namespace {
+
+constexpr std::size_t kMaxNamesBytes = std::size_t{64} << 10;
+constexpr std::uint32_t kEgress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
+constexpr std::uint32_t kIngress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
+
+RawMessage trafficControlRequest(std::uint16_t type, std::uint32_t link, std::uint32_t parent) {
+  MessageBuilder builder(type, NLM_F_DUMP);
+  tcmsg header{};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = static_cast<int>(link);
+  header.tcm_parent = parent;
+  builder.header(header);
+  if (type == RTM_GETQDISC) {
+    // Without it the kernel leaves out the qdiscs that it made by itself below others.
+    builder.putFlag(TCA_DUMP_INVISIBLE);
+  }
+  return std::move(builder).finish();
+}
+
+// AF_UNSPEC: the objects of every family.
+RawMessage nftRequest(std::uint16_t message, std::uint16_t flags) {
+  MessageBuilder builder(static_cast<std::uint16_t>((NFNL_SUBSYS_NFTABLES << 8) | message), flags);
+  builder.header(nfgenmsg{AF_UNSPEC, NFNETLINK_V0, 0});
+  return std::move(builder).finish();
+}
+
+// Runs one step of the collection and says what a kernel's refusal of it means.
+template <class Step>
+auto asking(DumpId id, const Step& step) {
+  try {
+    return step();
+  } catch (const KernelError& error) {
+    const std::string what = "dump " + std::string(dumpName(id)) + ": " + error.what();
+    if (error.error() == EPERM || error.error() == EACCES) {
+      throw Failure(ExitCode::kUnsupported, what + "; CAP_NET_ADMIN is needed");
+    }
+    throw Failure(ExitCode::kUnsupported, what + "; this kernel lacks the mechanism");
+  }
+}
+
+// Tells whether links, qdiscs, filters or chains changed since it was made: unlike nf_tables,
+// traffic control marks neither generations nor interrupted dumps.
+class ChangeWatch {
+ public:
+  ChangeWatch() : socket_(NETLINK_ROUTE) {
+    socket_.joinGroup(RTNLGRP_LINK);
+    socket_.joinGroup(RTNLGRP_TC);
+  }
+  [[nodiscard]] bool changed() const {
+    pollfd waiting{socket_.fd(), POLLIN, 0};
+    return poll(&waiting, 1, 0) != 0;  // an error of the socket or of poll(2) counts as a change
+  }
+
+ private:
+  NetlinkSocket socket_;
+};
+
+void collectRoute(Capture& capture, std::uint32_t job, const Deadline& deadline) {
+  NetlinkSocket socket(NETLINK_ROUTE);
+  capture.dump(DumpId::kLinks) =
+      asking(DumpId::kLinks, [&] { return dumpLinks(socket, deadline); });
+  const auto ask = [&](DumpId id, std::uint16_t type, std::uint32_t link, std::uint32_t parent) {
+    capture.dump(id) = asking(
+        id, [&] { return dump(socket, trafficControlRequest(type, link, parent), deadline); });
+  };
+  ask(DumpId::kQdiscs, RTM_GETQDISC, 0, 0);
+  ask(DumpId::kFiltersEgress, RTM_GETTFILTER, job, kEgress);
+  ask(DumpId::kFiltersIngress, RTM_GETTFILTER, job, kIngress);
+  ask(DumpId::kChainsEgress, RTM_GETCHAIN, job, kEgress);
+  ask(DumpId::kChainsIngress, RTM_GETCHAIN, job, kIngress);
+}
+
+void collectNft(Capture& capture, const Deadline& deadline) {
+  NetlinkSocket socket(NETLINK_NETFILTER);
+  const auto generation = [&](DumpId id) {
+    capture.dump(id) = std::vector<RawMessage>{
+        asking(id, [&] { return query(socket, nftRequest(NFT_MSG_GETGEN, 0), deadline); })};
+  };
+  const auto ask = [&](DumpId id, std::uint16_t message) {
+    capture.dump(id) =
+        asking(id, [&] { return dump(socket, nftRequest(message, NLM_F_DUMP), deadline); });
+  };
+  generation(DumpId::kNftGenerationBefore);
+  ask(DumpId::kNftTables, NFT_MSG_GETTABLE);
+  ask(DumpId::kNftChains, NFT_MSG_GETCHAIN);
+  ask(DumpId::kNftRules, NFT_MSG_GETRULE);
+  ask(DumpId::kNftSets, NFT_MSG_GETSET);
+  ask(DumpId::kNftObjects, NFT_MSG_GETOBJ);
+  ask(DumpId::kNftFlowtables, NFT_MSG_GETFLOWTABLE);
+  generation(DumpId::kNftGenerationAfter);
+}
+
+// The two generation messages, bytes only: everything behind the message header is the same.
+bool generationHeld(const Capture& capture) {
+  const RawMessage& before = capture.dump(DumpId::kNftGenerationBefore)->front();
+  const RawMessage& after = capture.dump(DumpId::kNftGenerationAfter)->front();
+  return std::equal(before.begin() + sizeof(nlmsghdr), before.end(),
+                    after.begin() + sizeof(nlmsghdr), after.end());
+}
+
+std::string kernelRelease() {
+  utsname name{};
+  if (uname(&name) != 0) {
+    throw Failure(ExitCode::kDefect, "the kernel's release cannot be read");
+  }
+  return name.release;  // NOLINT(cppcoreguidelines-pro-bounds-array-to-pointer-decay)
+}
+
+// The tables of one legacy module. Its file is missing when the module is not loaded, which proves
+// something only where /proc is known to be there.
+void addLegacyTables(const char* file, const std::string& family, std::vector<std::string>& names) {
+  const std::string path = std::string("/proc/self/net/") + file;
+  if (access(path.c_str(), F_OK) != 0) {
+    if (errno == ENOENT) {
+      return;
+    }
+    throw Failure(ExitCode::kRefused,
+                  path + " cannot be found out about: " + std::generic_category().message(errno));
+  }
+  std::string text;
+  try {
+    text = readFile(path, "the list of legacy tables", kMaxNamesBytes);
+  } catch (const Failure& failure) {
+    throw Failure(ExitCode::kRefused, failure.what());
+  }
+  std::string line;
+  for (const char c : text) {
+    if (c != '\n') {
+      line.push_back(c);
+    } else {
+      names.push_back(family + " " + std::exchange(line, {}));
+    }
+  }
+  if (!line.empty()) {
+    names.push_back(family + " " + line);
+  }
+}
+
+std::vector<std::string> legacyTables() {
+  struct statfs system {};
+  if (statfs("/proc/self/net/dev", &system) != 0 || system.f_type != PROC_SUPER_MAGIC) {
+    throw Failure(
+        ExitCode::kUnsupported,
+        "/proc/self/net/dev is not there: without procfs no legacy table can be ruled out");
+  }
+  std::vector<std::string> names;
+  addLegacyTables("ip_tables_names", "ip", names);
+  addLegacyTables("ip6_tables_names", "ip6", names);
+  addLegacyTables("arp_tables_names", "arp", names);
+  return names;
+}
+
+}  // namespace
+
+Capture collect(std::uint32_t job, const Deadline& deadline) {
+  for (int attempt = 0; attempt < kCollectAttempts; ++attempt) {
+    const ChangeWatch watch;
+    Capture capture;
+    capture.kernel = kernelRelease();
+    capture.netns = currentNamespace();
+    collectRoute(capture, job, deadline);
+    collectNft(capture, deadline);
+    capture.legacy = legacyTables();
+    if (!watch.changed() && generationHeld(capture) && sequencesFollow(capture)) {
+      return capture;
+    }
+  }
+  throw Failure(ExitCode::kRefused, "the namespace changed while it was read, " +
+                                        std::to_string(kCollectAttempts) + " times in a row");
+}
+
+}  // namespace vethgate

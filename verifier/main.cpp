@@ -1,0 +1,120 @@
+// vethgate-verify: reads a namespace back and says whether it holds exactly what the policy leads
+// to. Everything is collected as raw bytes first; then the process gives up its last capability and
+// almost every system call, and only then parses what the kernel said.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/program.hpp"
+#include "confine/confine.hpp"
+#include "render/policy.hpp"
+#include "render/render.hpp"
+#include "verifier/capture.hpp"
+#include "verifier/collect.hpp"
+#include "verifier/verify.hpp"
+
+namespace vethgate {
+namespace {
+
+constexpr std::string_view kProgram = "vethgate-verify";
+// Reading back 10,000 prefixes takes well below a second; a kernel that needs longer is not
+// answering.
+constexpr std::chrono::milliseconds kCollectTime{30'000};
+
+struct Request {
+  Policy policy;
+  Link link;
+};
+
+Request readRequest() {
+  const Json document =
+      parseDocument(readAll(STDIN_FILENO, "request", kMaxDocumentBytes), "request");
+  ObjectReader reader(document, "request");
+  const Json& policy = reader.required("policy");
+  const Json& link = reader.required("link");
+  reader.finish();
+  return {readPolicy(policy), readLink(link, "request.link")};
+}
+
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path)
+      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644)) {
+    if (fd_ < 0) {
+      badInput("--capture: " + path +
+               " cannot be opened for writing: " + std::generic_category().message(errno));
+    }
+  }
+  ~OutputFile() { close(fd_); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Verdict judgeLive(const std::string& captureFile) {
+  keepOnlyCapabilities({CAP_NET_ADMIN});
+  const Request request = readRequest();
+  std::optional<OutputFile> output;
+  if (!captureFile.empty()) {
+    output.emplace(captureFile);
+  }
+  const Capture capture = collect(request.link.index, Deadline::after(kCollectTime));
+  if (output) {
+    writeCapture(output->fd(), capture);
+  }
+  keepOnlyCapabilities({});
+  lockSyscalls(SeccompProfile::kParse);
+  return judge(renderPlan(request.policy, request.link), capture);
+}
+
+Verdict judgeReplay(const std::string& replayFile) {
+  keepOnlyCapabilities({});
+  const Request request = readRequest();
+  std::string text = readFile(replayFile, "capture", kMaxCaptureBytes);
+  lockSyscalls(SeccompProfile::kParse);
+  const Capture capture = readCapture(text);
+  text = {};  // twice the size of what was read from it
+  return judge(renderPlan(request.policy, request.link), capture);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Reads the namespace it runs in and judges it against a policy, both from standard "
+      "input: {\"policy\": ..., \"link\": ...}."};
+  app.set_version_flag("--version", VETHGATE_VERSION);
+  std::string captureFile;
+  std::string replayFile;
+  auto* const capture =
+      app.add_option("--capture", captureFile, "also write what was read to this file");
+  app.add_option("--replay", replayFile, "judge such a file instead; opens no socket")
+      ->excludes(capture);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    badInput(error.what());
+  }
+  const Verdict verdict = replayFile.empty() ? judgeLive(captureFile) : judgeReplay(replayFile);
+  writeAll(STDOUT_FILENO, verdictText(verdict));
+  writeAll(STDERR_FILENO, std::string(kProgram) + ": " + verdictSentence(verdict) + "\n");
+  return static_cast<int>(verdict.code);
+}
+
+}  // namespace
+}  // namespace vethgate
+
+int main(int argc, char** argv) {
+  return vethgate::runMain(vethgate::kProgram, [&] { return vethgate::run(argc, argv); });
+}

@@ -1,0 +1,251 @@
+// Comparison of a decoded readback with the plan; see verify.hpp.
+#include "verifier/verify.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "probe/link_selection.hpp"
+#include "verifier/describe.hpp"
+#include "verifier/envelope.hpp"
+#include "verifier/findings.hpp"
+#include "verifier/nft_rules.hpp"
+#include "verifier/tc_filters.hpp"
+#include "verifier/tc_layout.hpp"
+
+namespace vethgate {
+namespace {
+
+std::string because(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
+
+// Rules have an order and no names, so one that is missing shifts all behind it. What both lists
+// have in common at their ends is set aside first: what remains is what was changed.
+void compareRules(const char* family, const std::vector<IptablesRule>& expected,
+                  const std::vector<ReadRule>& found, Findings& findings) {
+  const std::string list = std::string("iptables ") + family;
+  if (found.size() != expected.size()) {
+    findings.add(list + ": " + std::to_string(found.size()) + " rules are there, expected " +
+                 std::to_string(expected.size()));
+  }
+  const std::size_t shorter = std::min(found.size(), expected.size());
+  std::size_t front = 0;
+  while (front < shorter && sameRule(found[front].rule, expected[front])) {
+    ++front;
+  }
+  std::size_t back = 0;
+  while (back < shorter - front &&
+         sameRule(found[found.size() - 1 - back].rule, expected[expected.size() - 1 - back])) {
+    ++back;
+  }
+  const std::size_t foundEnd = found.size() - back;
+  const std::size_t expectedEnd = expected.size() - back;
+  for (std::size_t i = front; i < std::max(foundEnd, expectedEnd); ++i) {
+    const std::string place = list + " #" + std::to_string(i + 1) + ": ";
+    if (i >= foundEnd) {
+      findings.add(place + describe(expected[i]) + " is missing" + because(expected[i].why));
+    } else if (i >= expectedEnd) {
+      findings.add(place + describe(found[i].rule) + " is there, expected no such rule");
+    } else if (const auto difference = differences(found[i].rule, expected[i]);
+               !difference.empty()) {
+      findings.add(place + difference + because(expected[i].why));
+    }
+  }
+}
+
+void compareFilters(const std::vector<FlowerFilter>& expected, const std::vector<ReadFilter>& found,
+                    Findings& findings) {
+  if (found.size() != expected.size()) {
+    findings.add("flower: " + std::to_string(found.size()) + " filters are there, expected " +
+                 std::to_string(expected.size()));
+  }
+  const auto key = [](const FlowerFilter& filter) { return std::pair(filter.pref, filter.handle); };
+  std::vector<const FlowerFilter*> wanted;
+  wanted.reserve(expected.size());
+  for (const FlowerFilter& filter : expected) {
+    wanted.push_back(&filter);
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [&key](const FlowerFilter* left, const FlowerFilter* right) {
+              return key(*left) < key(*right);
+            });
+  // Both are sorted by pref and handle now.
+  auto want = wanted.begin();
+  auto have = found.begin();
+  while (want != wanted.end() || have != found.end()) {
+    const bool missing =
+        have == found.end() || (want != wanted.end() && key(**want) < key(have->filter));
+    const bool extra =
+        want == wanted.end() || (have != found.end() && key(have->filter) < key(**want));
+    if (missing) {
+      findings.add(filterPlace((*want)->pref, (*want)->handle) + ": " + describe(**want) +
+                   " is missing" + because((*want)->why));
+      ++want;
+    } else if (extra) {
+      findings.add(filterPlace(have->filter.pref, have->filter.handle) + ": " +
+                   describe(have->filter) + " is there, expected no such filter");
+      ++have;
+    } else {
+      const auto difference = differences(have->filter, **want);
+      if (!difference.empty()) {
+        findings.add(filterPlace((*want)->pref, (*want)->handle) + ": " + difference +
+                     because((*want)->why));
+      }
+      ++want;
+      ++have;
+    }
+  }
+}
+
+// Reports each rule under its name: to the digest, and to the counters when it drops.
+class Account {
+ public:
+  explicit Account(Verdict& verdict) : verdict_(verdict) {}
+
+  void addRules(const char* family, const std::vector<ReadRule>& rules) {
+    const std::string list = std::string("iptables ") + family + " ";
+    std::size_t number = 0;
+    for (const ReadRule& read : rules) {
+      const std::string text = describe(read.rule);
+      digest_.update(list + text + "\n");
+      ++number;
+      if (read.rule.target == Target::kDrop) {
+        verdict_.drops.emplace_back(list + "#" + std::to_string(number) + " " + text, read.packets);
+      }
+    }
+  }
+
+  void addFilters(const std::vector<ReadFilter>& filters) {
+    for (const ReadFilter& read : filters) {
+      const std::string name = "flower " + std::to_string(read.filter.pref) + "/" +
+                               handleText(read.filter.handle) + " " + describe(read.filter);
+      digest_.update(name + "\n");
+      if (read.filter.action == FilterAction::kDrop) {
+        verdict_.drops.emplace_back(name, read.packets);
+      }
+    }
+  }
+
+  void finish(bool complete) {
+    if (complete) {
+      verdict_.readback = digest_.hex();
+    }
+  }
+
+ private:
+  Verdict& verdict_;
+  Sha256 digest_;
+};
+
+std::string linkText(const Link& link) {
+  return link.name + " (index " + std::to_string(link.index) + ", " + macText(link.mac) +
+         ", peer " + std::to_string(link.peer) + ", namespace " + std::to_string(link.netns) + ")";
+}
+
+// Whether the capture is of the link that was asked about; a reason otherwise.
+bool checkLink(const Plan& plan, const Capture& capture, std::vector<LinkState>& links,
+               Verdict& verdict, Findings& findings) {
+  try {
+    links = decodeLinks(*capture.dump(DumpId::kLinks));
+    const Link measured = selectLink(links, capture.netns);
+    if (measured == plan.link) {
+      return true;
+    }
+    verdict.code = ExitCode::kWrongNamespace;
+    findings.add("links: the link is " + linkText(measured) + ", expected " + linkText(plan.link));
+  } catch (const Failure& failure) {
+    verdict.code = failure.code();
+    findings.add(std::string("links: ") + failure.what());
+  }
+  return false;
+}
+
+void judgeRules(const Plan& plan, const Capture& capture, std::span<const LinkState> links,
+                Verdict& verdict, Findings& findings) {
+  if (!capture.legacy.empty()) {
+    std::string names;
+    for (const std::string& name : capture.legacy) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    findings.add("legacy iptables tables are there, expected none: " + names);
+  }
+  const std::uint32_t job = plan.link.index;
+  const bool flower = plan.flower.has_value();
+  tc::checkQdiscs(capture, links, job, flower, findings);
+  tc::checkChains(capture, job, flower, findings);
+  const TcReadback filters = readFilters(capture, job, findings);
+  const NftReadback rules = readNft(capture, plan.iptables.has_value(), findings);
+
+  // A list that was read only in part is refused for that already.
+  if (rules.complete && plan.iptables) {
+    compareRules("v4", plan.iptables->v4, rules.v4, findings);
+    compareRules("v6", plan.iptables->v6, rules.v6, findings);
+  }
+  if (filters.complete) {
+    compareFilters(flower ? *plan.flower : std::vector<FlowerFilter>{}, filters.filters, findings);
+  }
+
+  verdict.v4 = rules.v4.size();
+  verdict.v6 = rules.v6.size();
+  verdict.flower = filters.filters.size();
+  Account account(verdict);
+  account.addRules("v4", rules.v4);
+  account.addRules("v6", rules.v6);
+  account.addFilters(filters.filters);
+  account.finish(rules.complete && filters.complete);
+}
+
+}  // namespace
+
+Verdict judge(const Plan& plan, const Capture& capture) {
+  Verdict verdict;
+  verdict.policy = plan.policyDigest;
+  verdict.kernel = capture.kernel;
+  verdict.link = plan.link;
+  Findings findings;
+  if (capture.netns != plan.link.netns) {
+    verdict.code = ExitCode::kWrongNamespace;
+    findings.add("the namespace is " + std::to_string(capture.netns) + ", expected " +
+                 std::to_string(plan.link.netns));
+  } else {
+    checkEnvelopes(capture, findings);
+    std::vector<LinkState> links;
+    if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
+      judgeRules(plan, capture, links, verdict, findings);
+      if (findings.empty()) {
+        verdict.code = ExitCode::kDone;
+      }
+    }
+  }
+  verdict.reasons = std::move(findings).take();
+  return verdict;
+}
+
+std::string verdictText(const Verdict& verdict) {
+  Json drops = Json::object();
+  for (const auto& [name, packets] : verdict.drops) {
+    drops.emplace(name, packets);
+  }
+  const Json document = {
+      {"verdict", verdict.code == ExitCode::kDone ? "contained" : "refused"},
+      {"reasons", verdict.reasons},
+      {"policy", verdict.policy},
+      {"readback", verdict.readback ? Json(*verdict.readback) : Json(nullptr)},
+      {"counts",
+       {{"iptables", {{"v4", verdict.v4}, {"v6", verdict.v6}}}, {"flower", verdict.flower}}},
+      {"drops", std::move(drops)},
+      {"kernel", verdict.kernel},
+      {"link", linkDocument(verdict.link)}};
+  return document.dump(-1, ' ', true) + "\n";
+}
+
+std::string verdictSentence(const Verdict& verdict) {
+  if (verdict.code == ExitCode::kDone) {
+    return "link " + verdict.link.name +
+           " is contained: " + std::to_string(verdict.v4 + verdict.v6 + verdict.flower) +
+           " rules are there, in order, and nothing else is";
+  }
+  const std::size_t more = verdict.reasons.size() - 1;
+  return "refused: " + verdict.reasons.front() +
+         (more == 0 ? "" : ", and " + std::to_string(more) + " more reasons");
+}
+
+}  // namespace vethgate

@@ -1,0 +1,67 @@
+// The capture document: what was read of one namespace, as raw netlink messages under fixed names.
+// It knows how such a document is written and read, and nothing of what the messages mean.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netlink/socket.hpp"
+
+namespace vethgate {
+
+// In the order in which they are read, and in which they stand in the document.
+enum class DumpId : std::uint8_t {
+  kLinks,
+  kQdiscs,
+  kFiltersEgress,
+  kFiltersIngress,
+  kChainsEgress,
+  kChainsIngress,
+  kNftGenerationBefore,
+  kNftTables,
+  kNftChains,
+  kNftRules,
+  kNftSets,
+  kNftObjects,
+  kNftFlowtables,
+  kNftGenerationAfter,
+};
+inline constexpr std::size_t kDumpCount = 14;
+[[nodiscard]] std::string_view dumpName(DumpId id);  // "links", "filters.egress", "nft.rules", …
+
+// 10,000 denied prefixes are 27 MB; the rest is room for whatever else a namespace may hold.
+inline constexpr std::size_t kMaxCaptureBytes = std::size_t{256} << 20;
+
+struct Capture {
+  std::string kernel;       // release, as uname(2) says it
+  std::uint64_t netns = 0;  // inode number of the namespace
+  // Tables that the legacy iptables modules hold: "ip filter", "ip6 nat", "arp filter".
+  std::vector<std::string> legacy;
+  // Absent: the document has no dump of that name. Messages are as the kernel sent them, the
+  // closing NLMSG_DONE included.
+  std::array<std::optional<std::vector<RawMessage>>, kDumpCount> dumps;
+
+  [[nodiscard]] const std::optional<std::vector<RawMessage>>& dump(DumpId id) const {
+    return dumps[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] std::optional<std::vector<RawMessage>>& dump(DumpId id) {
+    return dumps[static_cast<std::size_t>(id)];
+  }
+  friend bool operator==(const Capture&, const Capture&) = default;
+};
+
+// Writes piece by piece: the whole text is never in memory.
+void writeCapture(int fd, const Capture& capture);
+[[nodiscard]] std::string captureText(const Capture& capture);
+
+// Failure(kBadInput) for anything that is not such a document: unknown or repeated members and dump
+// names, dumps out of order, text that is not lower-case hex. A dump that is missing is not an
+// error here: whether the namespace was read completely is for the judgement to say.
+[[nodiscard]] Capture readCapture(std::string_view text);
+
+}  // namespace vethgate

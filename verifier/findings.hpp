@@ -1,0 +1,37 @@
+// What a judgement found wrong, one full sentence each, in a bounded list.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vethgate {
+
+class Findings {
+ public:
+  // A namespace that has nothing in common with its plan would otherwise print every rule of both.
+  static constexpr std::size_t kMaxReasons = 200;
+
+  void add(std::string reason) {
+    ++count_;
+    if (reasons_.size() < kMaxReasons) {
+      reasons_.push_back(std::move(reason));
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] std::vector<std::string> take() && {
+    if (count_ > reasons_.size()) {
+      reasons_.push_back("and " + std::to_string(count_ - reasons_.size()) +
+                         " more that are not listed");
+    }
+    return std::move(reasons_);
+  }
+
+ private:
+  std::vector<std::string> reasons_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace vethgate

@@ -1,0 +1,37 @@
+// The nf_tables half of a readback: tables, chains and rules of every family, decoded to the plan's
+// own terms. What is there besides filter/OUTPUT of ip and ip6 is reported by name. It must not
+// know the plan: only whether the iptables layer is supposed to be there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "render/plan.hpp"
+#include "verifier/capture.hpp"
+#include "verifier/findings.hpp"
+#include "verifier/nft_expressions.hpp"
+
+namespace vethgate {
+
+struct ReadRule {
+  IptablesRule rule;  // `why` is empty: the kernel does not know it
+  std::uint64_t packets = 0;
+};
+
+struct NftReadback {
+  std::vector<ReadRule> v4;  // in evaluation order
+  std::vector<ReadRule> v6;
+  bool complete = true;  // false when decoding stopped before the end
+};
+
+// What the expressions of one rule say together. The grammar is the one that iptables-nft 1.8.9
+// writes:
+//   [protocol] [destination] [ports | SYN | icmp6 type] [hop limit] [limit] counter (verdict | LOG)
+// Failure(kRefused) for any other sequence, and for a spelling that is not the shortest.
+[[nodiscard]] ReadRule readRule(Family family, std::span<const nft::Expression> expressions);
+
+// `expected`: the policy asks for the iptables layer. The envelopes have been checked.
+[[nodiscard]] NftReadback readNft(const Capture& capture, bool expected, Findings& findings);
+
+}  // namespace vethgate

@@ -1,0 +1,47 @@
+// The judgement: a plan, rendered from the policy in this process, against a capture of a
+// namespace. Pure: it opens nothing and sends nothing, so that it runs after every privilege is
+// gone, and on a capture from a file exactly as on one just read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "render/plan.hpp"
+#include "verifier/capture.hpp"
+
+namespace vethgate {
+
+struct Verdict {
+  // kDone: contained. kRefused: the readback is not the plan. kWrongNamespace: it is of another
+  // namespace, or the namespace's link is not the one that was asked about.
+  ExitCode code = ExitCode::kRefused;
+  std::vector<std::string> reasons;  // empty exactly when contained
+  std::string policy;                // SHA-256 of the canonical policy
+  // SHA-256 over what was decoded, one line per rule in evaluation order: "iptables v4 " or
+  // "iptables v6 " and describe(rule), then "flower <pref>/<handle in hex> " and describe(filter).
+  // No handles of rules, indexes, times or counters are in it: two namespaces that hold the same
+  // rules have the same digest. Absent when not everything could be decoded.
+  std::optional<std::string> readback;
+  std::size_t v4 = 0;  // rules and filters that were read
+  std::size_t v6 = 0;
+  std::size_t flower = 0;
+  // Packets that each drop rule stopped: "iptables v4 #7 drop 10.0.0.0/8", "flower 103/0x5
+  // drop 10.0.0.0/8".
+  std::vector<std::pair<std::string, std::uint64_t>> drops;
+  std::string kernel;
+  Link link;  // the one that was asked about
+};
+
+[[nodiscard]] Verdict judge(const Plan& plan, const Capture& capture);
+
+// The contract's document, on one line.
+[[nodiscard]] std::string verdictText(const Verdict& verdict);
+// One sentence for people.
+[[nodiscard]] std::string verdictSentence(const Verdict& verdict);
+
+}  // namespace vethgate
