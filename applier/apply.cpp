@@ -52,6 +52,7 @@ class Writer {
     if (seal) {
       judgeSeal(refusals);
     } else if (!refusals.empty()) {
+      if (step.kind == StepKind::kIptables) judgeTransaction(refusals.front());
       throw Failure(ExitCode::kPartialWrite, "the kernel refused " +
                                                  describe(plan_, refusals.front().message) + ": " +
                                                  refusals.front().reason());
@@ -97,6 +98,17 @@ class Writer {
         "the kernel refused " + describe(plan_, refusal.message) + ": " + refusal.reason());
   }
 
+  // A refused transaction left nothing behind, so the seal is all that there is. ENOENT is what the
+  // kernel says of an expression that it does not have; the table and the chain are the
+  // transaction's own.
+  void judgeTransaction(const Refusal& refusal) {
+    if (refusal.error != ENOENT) return;
+    if (sealed_) takeBackClsact();
+    throw TakenBack{Failure(ExitCode::kUnsupported,
+                            "the kernel lacks what " + describe(plan_, refusal.message) +
+                                " needs: " + refusal.reason() + "; the namespace is as it was")};
+  }
+
   // ENOENT has two causes, and only the kernel's words tell them apart (net/sched/cls_api.c,
   // net/sched/act_api.c).
   static std::string missingOf(const Refusal& guard) {
@@ -108,6 +120,7 @@ class Writer {
   void takeBackClsact() {
     Step step{StepKind::kSeal, Channel::kRoute, {}, {}};
     step.append(deleteClsact(plan_.link.index), Subject::kClsactRemoval);
+    step.acknowledgeLast();
     const std::vector<Refusal> refusals = exchange(kernel_, step, Errors::kAll, deadline_);
     if (!refusals.empty()) {
       throw Failure(
@@ -141,7 +154,7 @@ Applied applyPlan(Kernel& kernel, const Plan& plan, const Link& measured, std::v
   checkNamespace(kernel, plan, deadline);
   checkMechanisms(kernel, plan, deadline);
   const Applied applied = Writer(kernel, plan, deadline).write(std::move(steps));
-  // Each acknowledgement was counted; this says that the steps were those of this plan.
+  // What was acknowledged was counted; this says that the steps were those of this plan.
   const Applied expected{plan.iptables ? plan.iptables->v4.size() : 0,
                          plan.iptables ? plan.iptables->v6.size() : 0,
                          plan.flower ? plan.flower->size() : 0};

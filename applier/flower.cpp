@@ -121,7 +121,7 @@ void checkFilter(const FlowerFilter& filter) {
 
 // tc qdisc add dev DEV clsact
 RawMessage newClsact(std::uint32_t ifindex) {
-  MessageBuilder builder(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);
   builder.header(clsactHeader(ifindex));
   builder.putString(TCA_KIND, "clsact");
   return std::move(builder).finish();
@@ -129,7 +129,7 @@ RawMessage newClsact(std::uint32_t ifindex) {
 
 // tc qdisc del dev DEV clsact
 RawMessage deleteClsact(std::uint32_t ifindex) {
-  MessageBuilder builder(RTM_DELQDISC, NLM_F_ACK);
+  MessageBuilder builder(RTM_DELQDISC, 0);
   builder.header(clsactHeader(ifindex));
   builder.putString(TCA_KIND, "clsact");
   return std::move(builder).finish();
@@ -140,7 +140,7 @@ RawMessage deleteClsact(std::uint32_t ifindex) {
 //    [ip_ttl N] [dst_port N[-M]] action pass|drop
 RawMessage newFilter(std::uint32_t ifindex, const FlowerFilter& filter) {
   checkFilter(filter);
-  MessageBuilder builder(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL);
   builder.header(filterHeader(ifindex, filter));
   builder.putString(TCA_KIND, "flower");
   {
@@ -172,7 +172,7 @@ RawMessage newGuard(std::uint32_t ifindex) { return newFilter(ifindex, guard());
 
 // tc filter del dev DEV egress pref 100 protocol all handle 1 flower
 RawMessage deleteGuard(std::uint32_t ifindex) {
-  MessageBuilder builder(RTM_DELTFILTER, NLM_F_ACK);
+  MessageBuilder builder(RTM_DELTFILTER, 0);
   builder.header(filterHeader(ifindex, guard()));
   builder.putString(TCA_KIND, "flower");
   return std::move(builder).finish();
@@ -182,7 +182,7 @@ RawMessage deleteGuard(std::uint32_t ifindex) {
 // at 1 (qdisc_block_indexes_set() of net/sched/sch_api.c, which runs after the kind has been looked
 // up).
 RawMessage malformedClsact(std::uint32_t ifindex) {
-  MessageBuilder builder(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);
   builder.header(clsactHeader(ifindex));
   builder.putString(TCA_KIND, "clsact");
   builder.putU32(TCA_INGRESS_BLOCK, 0);
@@ -192,7 +192,7 @@ RawMessage malformedClsact(std::uint32_t ifindex) {
 // tc actions add action gact, without the parameters that gact requires
 // (tcf_gact_init() of net/sched/act_gact.c).
 RawMessage malformedGact() {
-  MessageBuilder builder(RTM_NEWACTION, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(RTM_NEWACTION, NLM_F_CREATE | NLM_F_EXCL);
   tcamsg header{};
   header.tca_family = AF_UNSPEC;
   builder.header(header);

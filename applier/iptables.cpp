@@ -30,6 +30,14 @@ namespace {
 constexpr const char* kTable = "filter";
 constexpr const char* kChain = "OUTPUT";
 constexpr const char* kChainType = "filter";
+constexpr const char* kLogTarget = "LOG";
+constexpr const char* kIcmpV6Match = "icmp6";
+constexpr const char* kHopLimitMatch = "hl";
+// The oldest revision of each, the one that iptables 1.8.9 chooses.
+constexpr std::uint32_t kRevision = 0;
+// NFTA_COMPAT_TYPE as net/netfilter/nft_compat.c reads it; no header names the two.
+constexpr std::uint32_t kCompatMatch = 0;
+constexpr std::uint32_t kCompatTarget = 1;
 // LOG_WARNING of syslog.h, iptables' default for --log-level.
 constexpr unsigned char kLogLevel = 4;
 // Byte offsets into the headers that NFT_PAYLOAD_* select.
@@ -188,7 +196,7 @@ template <class Info>
 void putMatch(MessageBuilder& builder, const char* name, const Info& info) {
   putExpression(builder, "match", [&] {
     builder.putString(NFTA_MATCH_NAME, name);
-    builder.putU32Be(NFTA_MATCH_REV, 0);
+    builder.putU32Be(NFTA_MATCH_REV, kRevision);
     builder.put(NFTA_MATCH_INFO, compatInfo(info));
   });
 }
@@ -199,7 +207,7 @@ void putIcmpV6Type(MessageBuilder& builder, std::uint8_t type) {
   info.type = type;
   info.code[0] = 0;
   info.code[1] = 0xff;
-  putMatch(builder, "icmp6", info);
+  putMatch(builder, kIcmpV6Match, info);
 }
 
 // -m hl --hl-eq N
@@ -207,7 +215,7 @@ void putHopLimit(MessageBuilder& builder, std::uint8_t hopLimit) {
   ip6t_hl_info info{};
   info.mode = IP6T_HL_EQ;
   info.hop_limit = hopLimit;
-  putMatch(builder, "hl", info);
+  putMatch(builder, kHopLimitMatch, info);
 }
 
 // -m limit --limit N/UNIT --limit-burst N
@@ -250,8 +258,8 @@ void putLog(MessageBuilder& builder, const std::string& prefix) {
   }
   std::copy(prefix.begin(), prefix.end(), std::begin(info.prefix));
   putExpression(builder, "target", [&] {
-    builder.putString(NFTA_TARGET_NAME, "LOG");
-    builder.putU32Be(NFTA_TARGET_REV, 0);
+    builder.putString(NFTA_TARGET_NAME, kLogTarget);
+    builder.putU32Be(NFTA_TARGET_REV, kRevision);
     builder.put(NFTA_TARGET_INFO, compatInfo(info));
   });
 }
@@ -293,7 +301,7 @@ RawMessage batchEnd() { return batchMarker(NFNL_MSG_BATCH_END); }
 
 // iptables-restore's `*filter`
 RawMessage newFilterTable(Family family) {
-  MessageBuilder builder(nfTablesType(NFT_MSG_NEWTABLE), NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(nfTablesType(NFT_MSG_NEWTABLE), NLM_F_CREATE | NLM_F_EXCL);
   builder.header(familyHeader(family));
   builder.putString(NFTA_TABLE_NAME, kTable);
   return std::move(builder).finish();
@@ -301,7 +309,7 @@ RawMessage newFilterTable(Family family) {
 
 // iptables-restore's `:OUTPUT ACCEPT [0:0]`, which creates that chain and none of the other two
 RawMessage newOutputChain(Family family) {
-  MessageBuilder builder(nfTablesType(NFT_MSG_NEWCHAIN), NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK);
+  MessageBuilder builder(nfTablesType(NFT_MSG_NEWCHAIN), NLM_F_CREATE | NLM_F_EXCL);
   builder.header(familyHeader(family));
   builder.putString(NFTA_CHAIN_TABLE, kTable);
   builder.putString(NFTA_CHAIN_NAME, kChain);
@@ -324,7 +332,7 @@ RawMessage newOutputChain(Family family) {
 // limit, limit, counter, target, in this order whatever the order of the options.
 RawMessage appendRule(Family family, const IptablesRule& rule) {
   checkRule(family, rule);
-  MessageBuilder builder(nfTablesType(NFT_MSG_NEWRULE), NLM_F_CREATE | NLM_F_APPEND | NLM_F_ACK);
+  MessageBuilder builder(nfTablesType(NFT_MSG_NEWRULE), NLM_F_CREATE | NLM_F_APPEND);
   builder.header(familyHeader(family));
   builder.putString(NFTA_RULE_TABLE, kTable);
   builder.putString(NFTA_RULE_CHAIN, kChain);
@@ -350,6 +358,18 @@ RawMessage appendRule(Family family, const IptablesRule& rule) {
     builder.putU32Be(NFTA_RULE_COMPAT_PROTO, rule.protocol.value_or(0));
     builder.putU32Be(NFTA_RULE_COMPAT_FLAGS, 0);
   }
+  return std::move(builder).finish();
+}
+
+// What iptables asks when it meets `-j LOG`, `-m icmp6` and `-m hl`.
+RawMessage extensionQuery(Family family, Extension extension) {
+  MessageBuilder builder(NFNL_SUBSYS_NFT_COMPAT << 8 | NFNL_MSG_COMPAT_GET, 0);
+  builder.header(familyHeader(family));
+  const bool target = extension == Extension::kLogTarget;
+  const char* const match = extension == Extension::kIcmpV6Match ? kIcmpV6Match : kHopLimitMatch;
+  builder.putString(NFTA_COMPAT_NAME, target ? kLogTarget : match);
+  builder.putU32Be(NFTA_COMPAT_REV, kRevision);
+  builder.putU32Be(NFTA_COMPAT_TYPE, target ? kCompatTarget : kCompatMatch);
   return std::move(builder).finish();
 }
 

@@ -4,6 +4,8 @@
 // linux/netfilter/nf_tables_compat.h.
 #pragma once
 
+#include <cstdint>
+
 #include "netlink/socket.hpp"
 #include "render/plan.hpp"
 
@@ -23,5 +25,10 @@ namespace vethgate {
 // Appends `rule`. Throws Failure(kUntouchable) for a rule that the family or the protocol does not
 // allow.
 [[nodiscard]] RawMessage appendRule(Family family, const IptablesRule& rule);
+
+// Asks whether the kernel has an x_tables extension that nft_compat can use, and loads its module;
+// it writes nothing. Answered by one message, or ENOENT, or EINVAL by a kernel without nft_compat.
+enum class Extension : std::uint8_t { kLogTarget, kIcmpV6Match, kHopLimitMatch };
+[[nodiscard]] RawMessage extensionQuery(Family family, Extension extension);
 
 }  // namespace vethgate

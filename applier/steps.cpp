@@ -23,7 +23,9 @@ nlmsghdr headerAt(const Step& step, std::size_t offset) {
 Step sealStep(const Plan& plan) {
   Step step{StepKind::kSeal, Channel::kRoute, {}, {}};
   step.append(newClsact(plan.link.index), Subject::kClsact);
+  step.acknowledgeLast();
   step.append(newGuard(plan.link.index), Subject::kGuard);
+  step.acknowledgeLast();
   return step;
 }
 
@@ -42,6 +44,7 @@ Step iptablesStep(const Plan::Iptables& rules) {
   step.append(batchBegin(), Subject::kTransaction);
   appendFamily(step, Family::kV4, rules.v4);
   appendFamily(step, Family::kV6, rules.v6);
+  step.acknowledgeLast();
   step.append(batchEnd(), Subject::kTransaction);
   return step;
 }
@@ -54,6 +57,7 @@ void appendFilterSteps(std::vector<Step>& steps, const Plan& plan) {
     for (std::size_t i = start; i < end; ++i) {
       step.append(newFilter(plan.link.index, filters[i]), Subject::kFilter,
                   static_cast<std::uint32_t>(i));
+      step.acknowledgeLast();
     }
     steps.push_back(std::move(step));
   }
@@ -62,6 +66,7 @@ void appendFilterSteps(std::vector<Step>& steps, const Plan& plan) {
 Step unsealStep(const Plan& plan) {
   Step step{StepKind::kUnseal, Channel::kRoute, {}, {}};
   step.append(deleteGuard(plan.link.index), Subject::kGuardRemoval);
+  step.acknowledgeLast();
   return step;
 }
 
@@ -84,6 +89,14 @@ void Step::append(const RawMessage& message, Subject subject, std::uint32_t inde
   messages.push_back({static_cast<std::uint32_t>(offset), subject, index});
   datagram.insert(datagram.end(), message.begin(), message.end());
   datagram.resize(end);
+}
+
+void Step::acknowledgeLast() {
+  std::uint8_t* const place = datagram.data() + messages.back().offset;
+  nlmsghdr header{};
+  std::memcpy(&header, place, sizeof header);
+  header.nlmsg_flags |= NLM_F_ACK;
+  std::memcpy(place, &header, sizeof header);
 }
 
 std::vector<Step> buildSteps(const Plan& plan) {
