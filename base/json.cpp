@@ -110,6 +110,10 @@ Json parseDocument(std::string_view text, const std::string& what, std::size_t m
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     badInput(what + ": starts with a byte order mark");
   }
+  // The lexer takes NUL for the end of its input and would not look at what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    badInput(what + ": not JSON at byte " + std::to_string(nul + 1) + ": a NUL character");
+  }
   StrictBuilder builder(what);
   // Strict: text after the document is a parse error, which the builder turns into a Failure.
   Json::sax_parse(text.begin(), text.end(), &builder);

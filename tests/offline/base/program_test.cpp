@@ -1,0 +1,117 @@
+#include "base/program.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+#include "base/error.hpp"
+
+namespace vethgate {
+namespace {
+
+// Both ends of a pipe, closed with it.
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw std::runtime_error("no pipe");
+    }
+  }
+  ~Pipe() {
+    closeRead();
+    closeWrite();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  [[nodiscard]] int readEnd() const { return ends_[0]; }
+  [[nodiscard]] int writeEnd() const { return ends_[1]; }
+  void closeRead() { closeOnce(ends_[0]); }
+  void closeWrite() { closeOnce(ends_[1]); }
+
+ private:
+  static void closeOnce(int& fd) {
+    if (fd >= 0) {
+      close(fd);
+      fd = -1;
+    }
+  }
+  std::array<int, 2> ends_{-1, -1};
+};
+
+ExitCode codeOf(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Failure& failure) {
+    return failure.code();
+  }
+  return ExitCode::kDone;
+}
+
+TEST(RunMain, turnsWhatIsThrownIntoTheContractsCodes) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runMain("vethgate-x", [] { return 0; }), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+
+  for (int code = 1; code <= 10; ++code) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(
+        runMain("vethgate-x",
+                [&]() -> int { throw Failure(static_cast<ExitCode>(code), "what was wrong"); }),
+        code);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "vethgate-x: what was wrong\n");
+  }
+}
+
+TEST(RunMain, callsEverythingElseADefect) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runMain("vethgate-x", []() -> int { throw std::logic_error("odd"); }), 1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("defect in vethgate: odd"),
+            std::string::npos);
+}
+
+TEST(ReadAll, readsToTheEndWithinItsLimit) {
+  Pipe pipe;
+  writeAll(pipe.writeEnd(), "12345");
+  pipe.closeWrite();
+  EXPECT_EQ(readAll(pipe.readEnd(), "policy", 5), "12345");
+}
+
+TEST(ReadAll, refusesOneByteMore) {
+  Pipe pipe;
+  writeAll(pipe.writeEnd(), "123456");
+  pipe.closeWrite();
+  EXPECT_EQ(codeOf([&] { static_cast<void>(readAll(pipe.readEnd(), "policy", 5)); }),
+            ExitCode::kBadInput);
+}
+
+TEST(ReadAll, refusesADescriptorThatCannotBeRead) {
+  EXPECT_EQ(codeOf([] { static_cast<void>(readAll(-1, "policy", 5)); }), ExitCode::kBadInput);
+}
+
+TEST(ReadFile, readsAFileAndRefusesWhatIsNone) {
+  const std::string path = testing::TempDir() + "vethgate-read-file-test";
+  std::ofstream(path, std::ios::binary) << std::string("a\0b", 3);
+  EXPECT_EQ(readFile(path, "link", 3), std::string("a\0b", 3));
+  EXPECT_EQ(codeOf([&] { static_cast<void>(readFile(path, "link", 2)); }), ExitCode::kBadInput);
+  std::remove(path.c_str());
+  EXPECT_EQ(codeOf([&] { static_cast<void>(readFile(path, "link", 3)); }), ExitCode::kBadInput);
+  EXPECT_EQ(codeOf([] { static_cast<void>(readFile(testing::TempDir(), "link", 3)); }),
+            ExitCode::kBadInput);
+}
+
+TEST(WriteAll, saysWhenNobodyGotTheAnswer) {
+  Pipe pipe;
+  pipe.closeRead();
+  const auto previous = std::signal(SIGPIPE, SIG_IGN);
+  EXPECT_EQ(codeOf([&] { writeAll(pipe.writeEnd(), "answer"); }), ExitCode::kDefect);
+  static_cast<void>(std::signal(SIGPIPE, previous));
+}
+
+}  // namespace
+}  // namespace vethgate
