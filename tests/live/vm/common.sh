@@ -3,7 +3,10 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=$(realpath -m "${VETHGATE_CACHE:-/var/cache/vethgate}")/vm
 suite=bookworm # the target: its stock kernel, its iptables-nft, its runsc
-kernels=(6.1 6.12)
+declare -A kernel_suites=([6.1]=$suite [6.12]=$suite-backports)
+busybox=$cache/busybox/bin/busybox
+runsc_bookworm=$cache/runsc-bookworm/usr/bin/runsc
+runsc_backports=$cache/runsc-backports/usr/bin/runsc
 
 die() {
   local code=$1
