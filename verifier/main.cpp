@@ -75,7 +75,7 @@ Verdict judgeLive(const std::string& captureFile) {
   }
   keepOnlyCapabilities({});
   lockSyscalls(SeccompProfile::kParse);
-  return judge(renderPlan(request.policy, request.link), capture);
+  return judge(request.policy, renderPlan(request.policy, request.link), capture);
 }
 
 Verdict judgeReplay(const std::string& replayFile) {
@@ -85,7 +85,7 @@ Verdict judgeReplay(const std::string& replayFile) {
   lockSyscalls(SeccompProfile::kParse);
   const Capture capture = readCapture(text);
   text = {};  // twice the size of what was read from it
-  return judge(renderPlan(request.policy, request.link), capture);
+  return judge(request.policy, renderPlan(request.policy, request.link), capture);
 }
 
 int run(int argc, char** argv) {
@@ -99,6 +99,10 @@ int run(int argc, char** argv) {
       app.add_option("--capture", captureFile, "also write what was read to this file");
   app.add_option("--replay", replayFile, "judge such a file instead; opens no socket")
       ->excludes(capture);
+  bool explain = false;
+  app.add_flag(
+      "--explain", explain,
+      "print, for people, where each kind of packet may go, instead of the verdict document");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
@@ -107,7 +111,7 @@ int run(int argc, char** argv) {
     badInput(error.what());
   }
   const Verdict verdict = replayFile.empty() ? judgeLive(captureFile) : judgeReplay(replayFile);
-  writeAll(STDOUT_FILENO, verdictText(verdict));
+  writeAll(STDOUT_FILENO, explain ? verdict.reach : verdictText(verdict));
   writeAll(STDERR_FILENO, std::string(kProgram) + ": " + verdictSentence(verdict) + "\n");
   return static_cast<int>(verdict.code);
 }

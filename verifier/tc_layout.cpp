@@ -34,21 +34,21 @@ std::string hex(std::uint32_t value) {
 }
 
 // tcm_info is the qdisc's reference count, which rises for a moment with every concurrent reader.
-void checkQdisc(const RawMessage& message, std::span<Tally> tallies) {
+// Sets `place` as soon as it is known.
+void checkQdisc(const RawMessage& message, std::span<Tally> tallies, std::string& place) {
   const auto header = fixedHeader<tcmsg>(message);
   AttributeReader reader(kQdisc, attributesOf<tcmsg>(message), "RTM_NEWQDISC");
   const std::string kind(reader.string(TCA_KIND));
-  const std::string text = "qdisc " + kind + " " + hex(header.tcm_handle) + " at " +
-                           hex(header.tcm_parent) + " of link " +
-                           std::to_string(header.tcm_ifindex);
+  place = "qdisc " + kind + " " + hex(header.tcm_handle) + " at " + hex(header.tcm_parent) +
+          " of link " + std::to_string(header.tcm_ifindex);
   const auto tally = std::find_if(tallies.begin(), tallies.end(), [&](const Tally& entry) {
     return static_cast<int>(entry.link) == header.tcm_ifindex;
   });
   if (tally == tallies.end()) {
-    reader.refuse(text + ": no such link is in the namespace");
+    reader.refuse("no such link is in the namespace");
   }
   if (header.tcm_family != AF_UNSPEC || header.tcm__pad1 != 0 || header.tcm__pad2 != 0) {
-    reader.refuse(text + ": the family or padding of its header is not zero");
+    reader.refuse("the family or padding of its header is not zero");
   }
   if (kind == "noqueue" && header.tcm_parent == TC_H_ROOT && header.tcm_handle == 0) {
     ++tally->roots;
@@ -58,7 +58,7 @@ void checkQdisc(const RawMessage& message, std::span<Tally> tallies) {
     AttributeReader options = reader.nested(TCA_OPTIONS);
     options.finish();
   } else {
-    reader.refuse(text + " is there, expected only noqueue at the root and clsact ffff:0000");
+    reader.refuse("is there, expected only noqueue at the root and clsact ffff:0000");
   }
   if (reader.u8(TCA_HW_OFFLOAD) != 0) {
     reader.refuse(TCA_HW_OFFLOAD, "is set on a link without hardware");
@@ -78,10 +78,11 @@ void checkQdiscs(const Capture& capture, std::span<const LinkState> links, std::
     tallies.push_back({link.index});
   }
   for (const RawMessage& message : messagesOf(capture, DumpId::kQdiscs)) {
+    std::string place = "qdiscs";
     try {
-      checkQdisc(message, tallies);
+      checkQdisc(message, tallies, place);
     } catch (const Failure& failure) {
-      findings.add(std::string("qdiscs: ") + failure.what());
+      findings.add(place + ": " + failure.what());
     }
   }
   for (std::size_t i = 0; i < links.size(); ++i) {

@@ -53,7 +53,7 @@ constexpr std::array kActionSpecs = {
     foreign(TCA_ACT_COOKIE, "TCA_ACT_COOKIE"),
     foreign(TCA_ACT_FLAGS, "TCA_ACT_FLAGS"),
     foreign(TCA_ACT_HW_STATS, "TCA_ACT_HW_STATS"),
-    AttributeSpec{TCA_ACT_USED_HW_STATS, "TCA_ACT_USED_HW_STATS", kBytes, 8, 8},
+    foreign(TCA_ACT_USED_HW_STATS, "TCA_ACT_USED_HW_STATS"),
     AttributeSpec{TCA_ACT_IN_HW_COUNT, "TCA_ACT_IN_HW_COUNT", kU32},
 };
 constexpr AttributeTable kAction{"action", kActionSpecs};

@@ -9,6 +9,7 @@
 #include "verifier/envelope.hpp"
 #include "verifier/findings.hpp"
 #include "verifier/nft_rules.hpp"
+#include "verifier/proof.hpp"
 #include "verifier/tc_filters.hpp"
 #include "verifier/tc_layout.hpp"
 
@@ -158,8 +159,46 @@ bool checkLink(const Plan& plan, const Capture& capture, std::vector<LinkState>&
   return false;
 }
 
-void judgeRules(const Plan& plan, const Capture& capture, std::span<const LinkState> links,
+std::vector<IptablesRule> rulesOf(const std::vector<ReadRule>& read) {
+  std::vector<IptablesRule> rules;
+  rules.reserve(read.size());
+  for (const ReadRule& one : read) {
+    rules.push_back(one.rule);
+  }
+  return rules;
+}
+
+// The second judgement, of the rules as they were read: it must not see the plan.
+void prove(const PolicyMeaning& meaning, const LayerReach& layer, Verdict& verdict,
+           Findings& findings) {
+  if (const auto found = disagreement(meaning, layer)) {
+    findings.add("proof: " + found->text());
+  }
+  verdict.reach += explainText(meaning, layer);
+}
+
+void judgeReach(const Policy& policy, const NftReadback& rules, const TcReadback& filters,
                 Verdict& verdict, Findings& findings) {
+  const PolicyMeaning meaning(policy);
+  try {
+    if (policy.iptables && rules.complete) {
+      prove(meaning, iptablesReach({rulesOf(rules.v4), rulesOf(rules.v6)}), verdict, findings);
+    }
+    if (policy.flower && filters.complete) {
+      std::vector<FlowerFilter> read;
+      read.reserve(filters.filters.size());
+      for (const ReadFilter& one : filters.filters) {
+        read.push_back(one.filter);
+      }
+      prove(meaning, flowerReach(read), verdict, findings);
+    }
+  } catch (const Failure& failure) {
+    findings.add(std::string("proof: ") + failure.what());
+  }
+}
+
+void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
+                std::span<const LinkState> links, Verdict& verdict, Findings& findings) {
   if (!capture.legacy.empty()) {
     std::string names;
     for (const std::string& name : capture.legacy) {
@@ -182,6 +221,7 @@ void judgeRules(const Plan& plan, const Capture& capture, std::span<const LinkSt
   if (filters.complete) {
     compareFilters(flower ? *plan.flower : std::vector<FlowerFilter>{}, filters.filters, findings);
   }
+  judgeReach(policy, rules, filters, verdict, findings);
 
   verdict.v4 = rules.v4.size();
   verdict.v6 = rules.v6.size();
@@ -195,7 +235,7 @@ void judgeRules(const Plan& plan, const Capture& capture, std::span<const LinkSt
 
 }  // namespace
 
-Verdict judge(const Plan& plan, const Capture& capture) {
+Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture) {
   Verdict verdict;
   verdict.policy = plan.policyDigest;
   verdict.kernel = capture.kernel;
@@ -209,7 +249,7 @@ Verdict judge(const Plan& plan, const Capture& capture) {
     checkEnvelopes(capture, findings);
     std::vector<LinkState> links;
     if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
-      judgeRules(plan, capture, links, verdict, findings);
+      judgeRules(policy, plan, capture, links, verdict, findings);
       if (findings.empty()) {
         verdict.code = ExitCode::kDone;
       }

@@ -1,5 +1,6 @@
-// The judgement: a plan, rendered from the policy in this process, against a capture of a
-// namespace. Pure: it opens nothing and sends nothing, so that it runs after every privilege is
+// The judgement of a capture of a namespace, twice: field by field against the plan, rendered from
+// the policy in this process, and by what the rules let through against what the policy means
+// (proof.hpp). Pure: it opens nothing and sends nothing, so that it runs after every privilege is
 // gone, and on a capture from a file exactly as on one just read.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "render/plan.hpp"
+#include "render/policy.hpp"
 #include "verifier/capture.hpp"
 
 namespace vethgate {
@@ -33,11 +35,13 @@ struct Verdict {
   // Packets that each drop rule stopped: "iptables v4 #7 drop 10.0.0.0/8", "flower 103/0x5
   // drop 10.0.0.0/8".
   std::vector<std::pair<std::string, std::uint64_t>> drops;
+  // For people: where each kind of packet may go by each layer, computed from what was read.
+  std::string reach;
   std::string kernel;
   Link link;  // the one that was asked about
 };
 
-[[nodiscard]] Verdict judge(const Plan& plan, const Capture& capture);
+[[nodiscard]] Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture);
 
 // The contract's document, on one line.
 [[nodiscard]] std::string verdictText(const Verdict& verdict);

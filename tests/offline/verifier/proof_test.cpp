@@ -1,0 +1,255 @@
+// The second judgement: policies against the rules that they lead to, and against rules that a
+// renderer with a mistake in both layers would have made.
+#include "verifier/proof.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "render/policy.hpp"
+#include "render/render.hpp"
+
+namespace vethgate {
+namespace {
+
+const Link kLink{3, "eth0", {0x02, 0x42, 0xac, 0x11, 0x00, 0x02}, 4, 4026532290};
+
+Policy policyOf(std::string_view text) { return readPolicy(text); }
+
+std::optional<Counterexample> firstDisagreement(const Policy& policy, const Plan& plan) {
+  const PolicyMeaning meaning(policy);
+  if (plan.iptables) {
+    if (auto found = disagreement(meaning, iptablesReach(*plan.iptables))) {
+      return found;
+    }
+  }
+  return plan.flower ? disagreement(meaning, flowerReach(*plan.flower)) : std::nullopt;
+}
+
+std::string refusal(const Policy& policy, const Plan& plan) {
+  const auto found = firstDisagreement(policy, plan);
+  return found ? found->text() : "";
+}
+
+const std::string kPolicy = R"({"version":1,"deny":["private","transition"],
+  "allow":[{"to":"172.31.0.1","protocol":"tcp","ports":"49200-49299"}],
+  "resolvers":["192.0.2.53","2001:db8::53"],"log":{"rate":"6/minute","burst":12}})";
+
+TEST(Proof, EveryGoldenPolicyMeansWhatItsPlanLetsThrough) {
+  std::size_t seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(VETHGATE_SOURCE_DIR) +
+                                                               "/tests/offline/render/golden")) {
+    if (!entry.is_directory()) {
+      continue;
+    }
+    std::ostringstream text;
+    text << std::ifstream(entry.path() / "policy.json").rdbuf();
+    const Policy policy = policyOf(text.str());
+    EXPECT_EQ(refusal(policy, renderPlan(policy, kLink)), "") << entry.path();
+    ++seen;
+  }
+  EXPECT_GT(seen, 20U);
+}
+
+// What a renderer that forgot one denied prefix would make: both layers agree with each other.
+Plan withoutPrefix(Plan plan, const std::string& prefix) {
+  const auto forgotten = [&](const auto& rule) { return rule.to && rule.to->text() == prefix; };
+  std::erase_if(plan.iptables->v4, forgotten);
+  std::erase_if(plan.iptables->v6, forgotten);
+  std::erase_if(*plan.flower, forgotten);
+  return plan;
+}
+
+TEST(Proof, ADenialMissingFromBothLayersIsNamedBySmallestPacket) {
+  const Policy policy = policyOf(kPolicy);
+  const Plan plan = renderPlan(policy, kLink);
+  ASSERT_EQ(refusal(policy, plan), "");
+  const auto found = firstDisagreement(policy, withoutPrefix(plan, "10.0.0.0/8"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(addressFromNumber(found->family, found->to).text(), "10.0.0.0");
+  EXPECT_TRUE(found->leaves);
+  EXPECT_EQ(found->layer, "iptables");
+  EXPECT_NE(refusal(policy, withoutPrefix(plan, "fc00::/7")), "");
+  // 169.254.0.0/16 is denied as well, and still covers this one.
+  EXPECT_EQ(refusal(policy, withoutPrefix(plan, "169.254.169.254/32")), "");
+}
+
+TEST(Proof, MetadataIsDeniedEvenToAnEmptyDenyList) {
+  const Policy policy = policyOf(R"({"version":1,"deny":[]})");
+  const Plan plan = renderPlan(policy, kLink);
+  ASSERT_EQ(refusal(policy, plan), "");
+  EXPECT_EQ(
+      refusal(policy, withoutPrefix(plan, "169.254.169.254/32")),
+      "tcp 169.254.169.254:1 may leave by iptables, where no rule matches; the policy denies it");
+}
+
+TEST(Proof, AWidenedPinholeIsNamedByItsFirstPort) {
+  const Policy policy = policyOf(kPolicy);
+  Plan plan = renderPlan(policy, kLink);
+  for (FlowerFilter& filter : *plan.flower) {
+    if (filter.ports == PortRange(49200, 49299)) {
+      filter.ports = PortRange(49100, 49299);
+    }
+  }
+  const std::string text = refusal(policy, plan);
+  EXPECT_NE(text.find("tcp 172.31.0.1:49100 may leave by flower pref "), std::string::npos) << text;
+}
+
+TEST(Proof, APinholeThatIsMissingIsADisagreementToo) {
+  const Policy policy = policyOf(kPolicy);
+  Plan plan = renderPlan(policy, kLink);
+  std::erase_if(plan.iptables->v4, [](const IptablesRule& rule) {
+    return rule.target == Target::kAccept && rule.ports == PortRange(49200, 49299);
+  });
+  const std::string text = refusal(policy, plan);
+  EXPECT_NE(text.find("tcp 172.31.0.1:49200 is dropped by iptables v4 #"), std::string::npos)
+      << text;
+}
+
+TEST(Proof, FramesThatAreNotIpAreJudged) {
+  const Policy policy = policyOf(kPolicy);
+  Plan plan = renderPlan(policy, kLink);
+  ASSERT_EQ(plan.flower->back().protocol, EtherType::kAll);
+  Plan open = plan;
+  open.flower->back().action = FilterAction::kPass;
+  EXPECT_NE(refusal(policy, open), "");
+  Plan deaf = plan;
+  std::erase_if(*deaf.flower,
+                [](const FlowerFilter& filter) { return filter.protocol == EtherType::kArp; });
+  EXPECT_NE(refusal(policy, deaf), "");
+}
+
+TEST(Proof, ARateLimitedVerdictHasNoMeaning) {
+  const Policy policy = policyOf(kPolicy);
+  Plan plan = renderPlan(policy, kLink);
+  plan.iptables->v4.back().limit = RateLimit{6, 60, 12};
+  EXPECT_THROW((void)refusal(policy, plan), Failure);
+}
+
+// A policy read off its fields, packet by packet: the meaning that the set algebra must equal.
+bool means(const Policy& policy, bool onTheWire, const Prefix& to, std::uint8_t protocol,
+           std::uint16_t port) {
+  for (const char* metadata :
+       {"169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"}) {
+    if (Prefix::parse(metadata, "test") == to) {
+      return false;
+    }
+  }
+  for (const Exception& entry : policy.allow) {
+    if (entry.to.contains(to) && protocol == static_cast<std::uint8_t>(entry.protocol) &&
+        entry.ports.first() <= port && port <= entry.ports.last()) {
+      return true;
+    }
+  }
+  for (const Address& resolver : policy.resolvers) {
+    if (Prefix::host(resolver) == to && port == 53 && (protocol == 6 || protocol == 17)) {
+      return true;
+    }
+  }
+  if (Prefix::parse("127.0.0.0/8", "test").contains(to)) {
+    return !onTheWire;
+  }
+  for (const DeniedPrefix& entry : policy.deny) {
+    if (entry.prefix.contains(to)) {
+      return false;
+    }
+  }
+  return policy.fallback == Policy::Default::kPass ||
+         std::any_of(policy.defaultPasses.begin(), policy.defaultPasses.end(),
+                     [&](const DefaultPass& entry) {
+                       return protocol == static_cast<std::uint8_t>(entry.protocol) &&
+                              entry.ports.first() <= port && port <= entry.ports.last();
+                     });
+}
+
+// Few prefixes that overlap, few ports: every relation between entries comes up.
+const std::vector<std::string> kPlaces = {"10.0.0.0/8", "10.1.0.0/16",  "10.1.2.0/24",
+                                          "10.1.2.3",   "203.0.113.7",  "203.0.113.0/24",
+                                          "192.0.2.53", "198.51.100.9", "168.63.129.0/24"};
+const std::vector<std::string> kPorts = {"1", "53", "50-60", "443", "440-450", "65535"};
+
+Json randomPolicy() {
+  Json policy = {{"version", 1}, {"deny", Json::array()}, {"allow", Json::array()}};
+  for (const std::string& place : kPlaces) {
+    if (*rc::gen::inRange(0, 3) == 0) {
+      policy["deny"].push_back(place);
+    }
+  }
+  const auto service = [] {
+    return Json{{"protocol", *rc::gen::element<std::string>("tcp", "udp")},
+                {"ports", *rc::gen::elementOf(kPorts)}};
+  };
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
+    Json entry = service();
+    entry["to"] = *rc::gen::elementOf(kPlaces);
+    policy["allow"].push_back(entry);
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    policy["resolvers"] = {"192.0.2.53"};
+  }
+  switch (*rc::gen::inRange(0, 3)) {
+    case 0:
+      policy["default"] = "drop";
+      break;
+    case 1:
+      policy["default"] = {service(), service()};
+      break;
+    default:
+      break;
+  }
+  return policy;
+}
+
+TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
+  EXPECT_TRUE(rc::check("meaning", [] {
+    std::optional<Policy> policy;
+    try {
+      policy = readPolicy(randomPolicy());
+    } catch (const Failure& failure) {
+      // An exception wider than a denial, or one that touches metadata.
+      RC_DISCARD(failure.what());
+    }
+    const Plan plan = renderPlan(*policy, kLink);
+    RC_ASSERT(refusal(*policy, plan).empty());
+
+    const PolicyMeaning meaning(*policy);
+    const auto classes = partition(Family::kV4, meaning.services(Family::kV4));
+    for (const char* text : {"10.0.0.1", "10.1.0.1", "10.1.2.1", "10.1.2.3", "203.0.113.7",
+                             "203.0.113.8", "192.0.2.53", "198.51.100.9", "8.8.8.8", "127.0.0.1",
+                             "169.254.169.254", "168.63.129.16", "168.63.129.17"}) {
+      const Prefix to = Prefix::parse(text, "test");
+      for (const std::uint8_t protocol : {1, 6, 17}) {
+        for (const std::uint16_t port : {1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
+          for (const bool onTheWire : {false, true}) {
+            const Service packet{{protocol, protocol}, {port, port}, {0, 0}, {64, 64}};
+            const auto kind = std::find_if(classes.begin(), classes.end(),
+                                           [&](const Service& c) { return c.contains(packet); });
+            RC_ASSERT(kind != classes.end());
+            RC_ASSERT(
+                meaning.allowed(Family::kV4, *kind, onTheWire).contains(addressNumber(to.base())) ==
+                means(*policy, onTheWire, to, protocol, port));
+          }
+        }
+      }
+    }
+  }));
+}
+
+TEST(Proof, ExplainSpeaksOfEveryService) {
+  const Policy policy = policyOf(kPolicy);
+  const Plan plan = renderPlan(policy, kLink);
+  const std::string text = explainText(PolicyMeaning(policy), flowerReach(*plan.flower));
+  EXPECT_NE(text.find("flower, IPv4:"), std::string::npos);
+  EXPECT_NE(text.find("  tcp port 49200-49299: all but 10.0.0.0/8"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace vethgate
