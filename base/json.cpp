@@ -144,7 +144,8 @@ const Json& ObjectReader::required(const char* key) {
 }
 
 void ObjectReader::finish() const {
-  for (const auto& [key, ignored] : value_.items()) {
+  for (const auto& member : value_.items()) {
+    const std::string& key = member.key();
     const bool known =
         std::any_of(taken_.begin(), taken_.end(), [&](const char* name) { return key == name; });
     if (!known) {
