@@ -25,7 +25,7 @@ fresh() {
 
 mkdir -p /run/netns
 for module in veth bridge dummy bonding 8021q macvlan ipvlan tun; do modprobe -q $module; done
-echo "# Linux $(uname -r); made by capture.sh"
+echo "# Linux $(uname -r | sed "s,-.*,,"); made by capture.sh"
 
 fresh && cap accepted
 job link set eth0 down && cap down
