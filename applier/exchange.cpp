@@ -86,9 +86,9 @@ std::string Refusal::reason() const {
 std::vector<Refusal> exchange(Kernel& kernel, Step& step, Errors errors, const Deadline& deadline) {
   Ledger ledger(kernel, step);
   if (!kernel.send(step.channel, step.datagram)) {
-    throw Failure(ExitCode::kPartialWrite, std::string("step ") + label(step.kind) +
-                                               ": the kernel had no memory for it, and what it did "
-                                               "of it is unknown");
+    throw Failure(ExitCode::kRefused, std::string("step ") + label(step.kind) +
+                                          ": the kernel had no memory for it, and what it did "
+                                          "of it is unknown");
   }
   std::vector<Refusal> refusals;
   while (!ledger.settled()) {

@@ -26,7 +26,7 @@ enum class Errors : std::uint8_t {
 // Stamps `step`, sends it and receives what it expects. Returns the messages that the kernel
 // refused, in order; empty means that every one was acknowledged. Throws what says that the outcome
 // is unknown: ReceiveOverrun, Failure(kDeadline), Failure(kRefused) for an answer that belongs to
-// no message of the step, Failure(kPartialWrite) when the kernel had no memory for the datagram.
+// no message of the step, and when the kernel had no memory for the datagram.
 [[nodiscard]] std::vector<Refusal> exchange(Kernel& kernel, Step& step, Errors errors,
                                             const Deadline& deadline);
 

@@ -328,7 +328,7 @@ RawMessage newOutputChain(Family family) {
   return std::move(builder).finish();
 }
 
-// iptables-restore's `-A OUTPUT …`: protocol, destination, ports, TCP flags, ICMPv6 type, hop
+// iptables-restore's `-A OUTPUT …`: protocol, destination, TCP flags, ports, ICMPv6 type, hop
 // limit, limit, counter, target, in this order whatever the order of the options.
 RawMessage appendRule(Family family, const IptablesRule& rule) {
   checkRule(family, rule);
@@ -343,8 +343,8 @@ RawMessage appendRule(Family family, const IptablesRule& rule) {
       putEquals(builder, *rule.protocol);
     }
     if (rule.to) putDestination(builder, *rule.to);
-    if (rule.ports) putDestinationPorts(builder, *rule.ports);
     if (rule.syn) putSyn(builder);
+    if (rule.ports) putDestinationPorts(builder, *rule.ports);
     if (rule.icmpType) putIcmpV6Type(builder, *rule.icmpType);
     if (rule.hopLimit) putHopLimit(builder, *rule.hopLimit);
     if (rule.limit) putLimit(builder, *rule.limit);

@@ -140,7 +140,8 @@ int askForExtension(Kernel& kernel, RawMessage request, const Deadline& deadline
   if (!kernel.send(Channel::kNetfilter, request)) return ENOBUFS;
   const std::vector<RawMessage> answers = kernel.receive(Channel::kNetfilter, deadline);
   const nlmsghdr header = messageHeader(answers.front());
-  if (answers.size() != 1 || header.nlmsg_seq != sequence) {
+  if (answers.size() != 1 || header.nlmsg_seq != sequence ||
+      header.nlmsg_pid != kernel.portId(Channel::kNetfilter)) {
     throw Failure(ExitCode::kUnsupported,
                   "the kernel answered a query of nft_compat with something else");
   }
