@@ -1,0 +1,277 @@
+// A contained namespace, changed by one who may: the verdict before is `contained`, and after it is
+// `refused`, with a reason that names what was found. The changes are made with the usual tools.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <ostream>
+
+#include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/policies.hpp"
+
+namespace vethgate::live {
+namespace {
+
+using testing::HasSubstr;
+
+// The drop of 10.0.0.0/8 in both layers: what a change is made to.
+struct Victim {
+  std::string pref;
+  std::string handle;
+  std::string rule;  // its number in OUTPUT, from 1
+};
+
+constexpr const char* kPrefix = "10.0.0.0/8";
+
+Victim findVictim(const std::string& planText) {
+  const Json plan = Json::parse(planText);
+  Victim victim;
+  for (const Json& filter : plan.at("flower")) {
+    if (filter.value("to", "") == kPrefix) {
+      victim.pref = std::to_string(filter.at("pref").get<int>());
+      victim.handle = std::to_string(filter.at("handle").get<int>());
+    }
+  }
+  const Json& rules = plan.at("iptables").at("v4");
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules[i].value("to", "") == kPrefix && rules[i].at("target") == "DROP") {
+      victim.rule = std::to_string(i + 1);
+    }
+  }
+  return victim;
+}
+
+using Words = std::vector<std::string>;
+
+struct Change {
+  const char* name;
+  std::function<void(const Job&, const Victim&, const Rendered&)> make;
+  std::vector<const char*> named;  // in the reasons
+};
+
+void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
+
+// `tc filter VERB dev eth0 HOOK protocol ip pref P [chain C] handle H flower REST`
+void filter(const Job& job, const Victim& victim, const char* verb, const Words& rest,
+            const char* hook = "egress", const char* chain = "0") {
+  Words argv{"tc",   "filter",    verb,    "dev", kJobLink, hook,          "protocol", "ip",
+             "pref", victim.pref, "chain", chain, "handle", victim.handle, "flower"};
+  argv.insert(argv.end(), rest.begin(), rest.end());
+  tool(job, argv);
+}
+
+void replaceFilter(const Job& job, const Victim& victim, const Words& rest,
+                   const char* hook = "egress", const char* chain = "0") {
+  filter(job, victim, "del", {});
+  filter(job, victim, "add", rest, hook, chain);
+}
+
+// A change that is one command, whatever the plan.
+std::function<void(const Job&, const Victim&, const Rendered&)> command(Words argv) {
+  return
+      [argv = std::move(argv)](const Job& job, const Victim&, const Rendered&) { tool(job, argv); };
+}
+
+std::function<void(const Job&, const Victim&, const Rendered&)> newFilter(
+    Words rest, const char* hook = "egress", const char* chain = "0") {
+  return
+      [rest = std::move(rest), hook, chain](const Job& job, const Victim& victim, const Rendered&) {
+        replaceFilter(job, victim, rest, hook, chain);
+      };
+}
+
+std::function<void(const Job&, const Victim&, const Rendered&)> newRule(Words rest) {
+  return [rest = std::move(rest)](const Job& job, const Victim& victim, const Rendered&) {
+    Words argv{"iptables-nft", "-R", "OUTPUT", victim.rule};
+    argv.insert(argv.end(), rest.begin(), rest.end());
+    tool(job, argv);
+  };
+}
+
+std::function<void(const Job&, const Victim&, const Rendered&)> nft(std::string script) {
+  return [script = std::move(script)](const Job& job, const Victim&, const Rendered&) {
+    tool(job, {"nft", "-f", "-"}, script);
+  };
+}
+
+std::string actionIndexOf(const Job& job, const Victim& victim) {
+  const Json filters =
+      Json::parse(tool(job, {"tc", "-json", "filter", "show", "dev", kJobLink, "egress"}));
+  for (const Json& one : filters) {
+    if (one.contains("options") && one.at("options").contains("actions") &&
+        std::to_string(one.at("pref").get<int>()) == victim.pref &&
+        std::to_string(one.at("options").at("handle").get<int>()) == victim.handle) {
+      return std::to_string(one.at("options").at("actions").at(0).at("index").get<int>());
+    }
+  }
+  throw std::runtime_error("tc does not show the filter");
+}
+
+void changeTheActionItself(const Job& job, const Victim& victim, const Rendered&) {
+  tool(job,
+       {"tc", "actions", "change", "action", "gact", "pass", "index", actionIndexOf(job, victim)});
+}
+
+void shareTheAction(const Job& job, const Victim& victim, const Rendered&) {
+  tool(job, {"tc", "actions", "add", "action", "gact", "drop", "index", "4242"});
+  replaceFilter(job, victim, {"dst_ip", kPrefix, "action", "gact", "index", "4242"});
+}
+
+void bindTheActionTwice(const Job& job, const Victim& victim, const Rendered&) {
+  Victim other = victim;
+  other.handle = "999";
+  const std::string index = actionIndexOf(job, victim);
+  filter(job, other, "add",
+         {"dst_ip", kPrefix, "src_ip", "192.0.2.1", "action", "gact", "index", index});
+}
+
+// The same filters, on a block that any other device could join.
+void moveToASharedBlock(const Job& job, const Victim&, const Rendered& rendered) {
+  tool(job, {"tc", "qdisc", "del", "dev", kJobLink, "clsact"});
+  std::string text = render(rendered.policy, rendered.link, "tc").out;
+  const auto replaceAll = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+  };
+  replaceAll("qdisc add dev eth0 clsact", "qdisc add dev eth0 egress_block 22 clsact");
+  replaceAll("filter add dev eth0 egress", "filter add block 22");
+  tool(job, {"tc", "-batch", "-"}, text);
+}
+
+std::vector<Change> changes() {
+  return {
+      // The veth's filters.
+      {"FilterDeleted",
+       [](const Job& job, const Victim& victim, const Rendered&) {
+         filter(job, victim, "del", {});
+       },
+       {kPrefix}},
+      {"FilterFlippedToPass", newFilter({"dst_ip", kPrefix, "action", "gact", "pass"}), {"pass"}},
+      {"FilterInChain7",
+       newFilter({"dst_ip", kPrefix, "action", "gact", "drop"}, "egress", "7"),
+       {"chain"}},
+      {"FilterOnIngress",
+       newFilter({"dst_ip", kPrefix, "action", "gact", "drop"}, "ingress"),
+       {"ingress"}},
+      {"FilterWithSecondAction",
+       newFilter({"dst_ip", kPrefix, "action", "gact", "drop", "action", "gact", "drop"}),
+       {"action"}},
+      {"FilterWithOtherAction",
+       newFilter({"dst_ip", kPrefix, "action", "skbedit", "priority", "1"}),
+       {"skbedit"}},
+      {"FilterWithoutAction", newFilter({"dst_ip", kPrefix}), {"action"}},
+      {"FilterThatDropsAtRandom",
+       newFilter({"dst_ip", kPrefix, "action", "gact", "drop", "random", "netrand", "pass", "2"}),
+       {"PROB"}},
+      {"FilterNarrowedToTcp",
+       newFilter({"ip_proto", "tcp", "dst_ip", kPrefix, "action", "gact", "drop"}),
+       {"tcp"}},
+      {"FilterNarrowedToASource",
+       newFilter({"src_ip", "172.31.0.11", "dst_ip", kPrefix, "action", "gact", "drop"}),
+       {"SRC"}},
+      {"FilterOfAShorterPrefix",
+       newFilter({"dst_ip", "10.0.0.0/9", "action", "gact", "drop"}),
+       {"10.0.0.0/9"}},
+      {"FilterOfAnotherClassifier",
+       [](const Job& job, const Victim&, const Rendered&) {
+         tool(job, {"tc", "filter", "add", "dev", kJobLink, "egress", "protocol", "ip", "pref",
+                    "99", "matchall", "action", "gact", "pass"});
+       },
+       {"matchall"}},
+      {"ActionChangedUnderTheFilter", changeTheActionItself, {"pass"}},
+      {"ActionShared", shareTheAction, {"4242"}},
+      {"ActionBoundTwice", bindTheActionTwice, {"bind"}},
+      {"FilterAtPref99",
+       command({"tc", "filter", "add", "dev", kJobLink, "egress", "protocol", "ip", "pref", "99",
+                "flower", "dst_ip", "10.9.8.7", "action", "gact", "pass"}),
+       {"99"}},
+      {"EmptyChainWithTemplate",
+       command({"tc", "chain", "add", "dev", kJobLink, "egress", "chain", "5", "protocol", "ip",
+                "flower", "dst_ip", "0.0.0.0/8"}),
+       {"chain"}},
+      {"SharedBlock", moveToASharedBlock, {"block"}},
+      {"FilterOnIngressAsWell",
+       command({"tc", "filter", "add", "dev", kJobLink, "ingress", "protocol", "all", "pref", "1",
+                "flower", "action", "gact", "drop"}),
+       {"ingress"}},
+      {"ClsactRemoved", command({"tc", "qdisc", "del", "dev", kJobLink, "clsact"}), {"clsact"}},
+      {"SecondQdisc", command({"tc", "qdisc", "add", "dev", kJobLink, "root", "pfifo"}), {"pfifo"}},
+      {"QdiscOnLoopback", command({"tc", "qdisc", "add", "dev", "lo", "clsact"}), {"clsact"}},
+
+      // The OUTPUT rules.
+      {"RuleNarrowedToTcp", newRule({"-d", kPrefix, "-p", "tcp", "-j", "DROP"}), {"tcp"}},
+      {"RuleNarrowedToASource", newRule({"-s", "172.31.0.11", "-d", kPrefix, "-j", "DROP"}), {}},
+      {"RuleNarrowedToALink", newRule({"-o", "eth1", "-d", kPrefix, "-j", "DROP"}), {}},
+      {"RuleReplacedByReturn", newRule({"-d", kPrefix, "-j", "RETURN"}), {}},
+      {"RuleReplacedByAccept", newRule({"-d", kPrefix, "-j", "ACCEPT"}), {"accept"}},
+      {"RuleReplacedByAShorterPrefix", newRule({"-d", "10.0.0.0/9", "-j", "DROP"}), {"10.0.0.0/9"}},
+      {"RuleDeleted",
+       [](const Job& job, const Victim& victim, const Rendered&) {
+         tool(job, {"iptables-nft", "-D", "OUTPUT", victim.rule});
+       },
+       {kPrefix}},
+      {"AcceptInserted", command({"iptables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
+      {"AcceptInsertedV6", command({"ip6tables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
+      {"AcceptAppended", command({"iptables-nft", "-A", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
+      {"ChainPolicyChanged", command({"iptables-nft", "-P", "OUTPUT", "DROP"}), {"policy"}},
+      {"UserChain", command({"iptables-nft", "-N", "OTHER"}), {"OTHER"}},
+      {"InputChain", command({"iptables-nft", "-A", "INPUT", "-j", "DROP"}), {"INPUT"}},
+      {"NatTable", command({"iptables-nft", "-t", "nat", "-N", "OTHER"}), {"nat"}},
+      {"LegacyTable", command({"iptables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}), {"legacy"}},
+      {"LegacyTableV6", command({"ip6tables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}), {"legacy"}},
+
+      // nf_tables in any family.
+      {"OutputChainInTableInet",
+       nft("table inet other { chain output { type filter hook output priority -10; accept; } }"),
+       {"inet", "other"}},
+      {"TableNetdev",
+       nft("table netdev other { chain out { type filter hook ingress device eth0 priority 0; } }"),
+       {"netdev", "other"}},
+      {"TableBridge", nft("table bridge other { }"), {"bridge", "other"}},
+      {"TableArp", nft("table arp other { }"), {"arp", "other"}},
+      {"TableIp", nft("table ip other { }"), {"other"}},
+      {"TableDormant", nft("table ip filter { flags dormant; }"), {"dormant"}},
+      {"Set", nft("table ip filter { set other { type ipv4_addr; } }"), {"other"}},
+      {"Object", nft("table ip filter { counter other { } }"), {"other"}},
+      {"Flowtable",
+       nft("table ip filter { flowtable other { hook ingress priority 0; devices = { eth0 }; } }"),
+       {"other"}},
+
+      // The link.
+      {"SecondLink", command({"ip", "link", "add", "dummy0", "type", "dummy"}), {"dummy0"}},
+      {"OtherMac",
+       command({"ip", "link", "set", "dev", kJobLink, "address", "02:00:00:00:99:02"}),
+       {}},
+  };
+}
+
+class Tampered : public testing::TestWithParam<Change> {};
+
+TEST_P(Tampered, IsRefusedByName) {
+  Host host;
+  const Job job(host);
+  const Rendered rendered = contain(job, kReferencePolicy);
+  GetParam().make(job, findVictim(rendered.plan), rendered);
+  const Verdict verdict = verify(job.netns(), rendered.policy, rendered.link);
+  EXPECT_TRUE(verdict.refused()) << verdict;
+  for (const char* word : GetParam().named) {
+    EXPECT_THAT(verdict.reasons(), HasSubstr(word));
+  }
+  EXPECT_NE(verdict.reasons(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Namespace, Tampered, testing::ValuesIn(changes()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Tampering, AnotherPolicyIsNotTheOneInPlace) {
+  Host host;
+  const Job job(host);
+  const Rendered rendered = contain(job, kReferencePolicy);
+  const Verdict verdict = verify(job.netns(), kEmptyDenyPolicy, rendered.link);
+  EXPECT_TRUE(verdict.refused()) << verdict;
+  EXPECT_TRUE(verify(job.netns(), kReferencePolicy, rendered.link).contained());
+}
+
+}  // namespace
+}  // namespace vethgate::live
