@@ -96,9 +96,10 @@ TEST(ProbeCommand, PrintsTheLinkOfAJob) {
 }
 
 TEST(ProbeCommand, NeedsNoPrivilege) {
-  const Outcome outcome = probe([] {
+  const bool root = geteuid() == 0;  // else there is nothing to give up
+  const Outcome outcome = probe([root] {
     scratch::becomeAJob();
-    if (getuid() == 0) {
+    if (root) {
       scratch::require(setresuid(65534, 65534, 65534) == 0, "cannot become nobody");
     }
   });
