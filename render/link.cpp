@@ -28,7 +28,7 @@ std::string readName(const Json& value, const std::string& path) {
   if (name.empty() || name.size() > kMaxName || name == "." || name == ".." ||
       !std::all_of(name.begin(), name.end(), isNameCharacter)) {
     badInput(path + " is \"" + name +
-             "\", expected 1 to 15 letters, digits and \"._-@\" that name an interface");
+             R"(", expected 1 to 15 letters, digits and "._-@" that name an interface)");
   }
   return name;
 }

@@ -310,14 +310,7 @@ class PolicyReader {
       policy_.iptables = policy_.flower = false;
       std::size_t index = 0;
       for (const Json& entry : asArray(*given, path)) {
-        const std::string place = itemPath(path, index++);
-        const std::string& name = asText(entry, place);
-        if (name != "iptables" && name != "flower") {
-          badInput(place + " is \"" + name + R"(", expected "iptables" or "flower")");
-        }
-        if (std::exchange(name == "iptables" ? policy_.iptables : policy_.flower, true)) {
-          badInput(place + " names " + name + " a second time");
-        }
+        readLayer(entry, itemPath(path, index++));
       }
       if (index == 0) {
         badInput(path + " is empty; a policy without a layer contains nothing");
@@ -329,6 +322,16 @@ class PolicyReader {
     }
     if (policy_.flower) {
       canonical.push_back("flower");
+    }
+  }
+
+  void readLayer(const Json& entry, const std::string& path) {
+    const std::string& name = asText(entry, path);
+    if (name != "iptables" && name != "flower") {
+      badInput(path + " is \"" + name + R"(", expected "iptables" or "flower")");
+    }
+    if (std::exchange(name == "iptables" ? policy_.iptables : policy_.flower, true)) {
+      badInput(path + " names " + name + " a second time");
     }
   }
 
