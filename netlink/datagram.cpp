@@ -37,7 +37,7 @@ constexpr AttributeTable kAcknowledgementTable{"nlmsgerr_attrs", kAcknowledgemen
 
 std::string readExtendedText(ByteView attributes, const char* parent) {
   AttributeReader reader(kAcknowledgementTable, attributes, parent);
-  const std::string text(reader.maybeString(NLMSGERR_ATTR_MSG).value_or(std::string_view{}));
+  std::string text(reader.maybeString(NLMSGERR_ATTR_MSG).value_or(std::string_view{}));
   reader.ignore(NLMSGERR_ATTR_OFFS, "says where in the request; the request is named already");
   reader.ignore(NLMSGERR_ATTR_COOKIE, "no family used here gives it a meaning");
   reader.ignore(NLMSGERR_ATTR_POLICY, "advice on how to build the request");

@@ -112,8 +112,9 @@ AttributeReader::~AttributeReader() {
   if (!finished_ && std::uncaught_exceptions() <= exceptions_) {
     // Going on would certify something that nobody looked at.
     const std::string where = path();
-    std::fprintf(stderr, "%s: a reader was dropped before everything in it was accounted for\n",
-                 where.c_str());
+    static_cast<void>(
+        std::fprintf(stderr, "%s: a reader was dropped before everything in it was accounted for\n",
+                     where.c_str()));
     std::abort();
   }
 }
@@ -344,7 +345,7 @@ std::optional<AttributeReader> AttributeReader::maybeNested(std::uint16_t type) 
   if (find(type) == nullptr) {
     return std::nullopt;
   }
-  return std::optional<AttributeReader>(nested(type));
+  return {nested(type)};
 }
 
 std::vector<AttributeReader> AttributeReader::elements(std::uint16_t type) {
