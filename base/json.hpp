@@ -1,6 +1,6 @@
 // Strict JSON documents: what every reader of a policy, plan, link or capture starts from.
-// Refused with ExitCode::kBadInput: duplicate keys, depth over kMaxDepth, a byte order mark, trailing
-// text, numbers that are not integers within 64 bits, and a text over the caller's limit.
+// Refused with ExitCode::kBadInput: duplicate keys, depth over kMaxDepth, a byte order mark,
+// trailing text, numbers that are not integers within 64 bits, and a text over the caller's limit.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace vethgate {
+#include "base/json_fwd.hpp"
 
-using Json = nlohmann::json;
+namespace vethgate {
 
 inline constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxDepth = 16;

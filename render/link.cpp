@@ -8,6 +8,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace vethgate {
 namespace {

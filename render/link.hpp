@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 
 namespace vethgate {
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/program.hpp"
 #include "render/render.hpp"
 

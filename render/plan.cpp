@@ -3,6 +3,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "render/plan_words.hpp"
 
 namespace vethgate {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
 #include "render/address.hpp"
 #include "render/link.hpp"
 

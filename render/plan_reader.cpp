@@ -8,6 +8,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "render/plan.hpp"
 #include "render/plan_words.hpp"
 #include "render/rate_limit.hpp"

@@ -9,6 +9,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "render/known_prefixes.hpp"
 #include "render/prefix_set.hpp"
 #include "render/rate_limit.hpp"

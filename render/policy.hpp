@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.hpp"
 #include "render/address.hpp"
 #include "render/plan.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/json.hpp"
 #include "probe/link_selection.hpp"
 #include "verifier/describe.hpp"
 #include "verifier/envelope.hpp"

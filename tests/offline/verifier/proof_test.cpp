@@ -1,5 +1,6 @@
 // The second judgement: policies against the rules that they lead to, and against rules that a
 // renderer with a mistake in both layers would have made.
+#include "base/json.hpp"
 #include "verifier/proof.hpp"
 
 #include <gtest/gtest.h>
@@ -226,8 +227,9 @@ TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
                              "203.0.113.8", "192.0.2.53", "198.51.100.9", "8.8.8.8", "127.0.0.1",
                              "169.254.169.254", "168.63.129.16", "168.63.129.17"}) {
       const Prefix to = Prefix::parse(text, "test");
-      for (const std::uint8_t protocol : {1, 6, 17}) {
-        for (const std::uint16_t port : {1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
+      for (const std::uint8_t protocol : std::initializer_list<std::uint8_t>{1, 6, 17}) {
+        for (const std::uint16_t port : std::initializer_list<std::uint16_t>{
+                 1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
           for (const bool onTheWire : {false, true}) {
             const Service packet{{protocol, protocol}, {port, port}, {0, 0}, {64, 64}};
             const auto kind = std::find_if(classes.begin(), classes.end(),
