@@ -113,7 +113,11 @@ constexpr std::array kLinkSpecs{
     AttributeSpec{kIflaHeadroom, "IFLA_HEADROOM", kU16},
     AttributeSpec{kIflaTailroom, "IFLA_TAILROOM", kU16},
 };
+}  // namespace
+
 constexpr AttributeTable kLinkTable{"RTM_NEWLINK", kLinkSpecs};
+
+namespace {
 
 void ignoreAll(AttributeReader& reader, std::initializer_list<std::uint16_t> types,
                const char* reason) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "netlink/datagram.hpp"
+#include "netlink/reader.hpp"
 #include "netlink/socket.hpp"
 #include "render/link.hpp"
 
@@ -30,6 +31,9 @@ struct LinkState {
   std::uint32_t master = 0;
   bool xdp = false;  // a program is attached in any mode
 };
+
+// What RTM_NEWLINK may say. Public for those who walk a message by its own structure.
+extern const AttributeTable kLinkTable;
 
 // Every message of an RTM_GETLINK dump, NLMSG_DONE last, decoded with the accounting reader;
 // Failure(kRefused) for a message that cannot be read completely and for a dump without its end.

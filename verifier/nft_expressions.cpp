@@ -203,11 +203,16 @@ constexpr std::array kDecoders = {
     Decoder{"range", &kRange, readRange},       Decoder{"match", &kMatch, readMatch},
 };
 
-Expression readExpression(AttributeReader& element) {
-  const std::string_view name = element.string(NFTA_EXPR_NAME);
+const Decoder* decoderOf(std::string_view name) {
   const auto decoder = std::find_if(kDecoders.begin(), kDecoders.end(),
                                     [name](const Decoder& entry) { return entry.name == name; });
-  if (decoder == kDecoders.end()) {
+  return decoder == kDecoders.end() ? nullptr : &*decoder;
+}
+
+Expression readExpression(AttributeReader& element) {
+  const std::string_view name = element.string(NFTA_EXPR_NAME);
+  const Decoder* const decoder = decoderOf(name);
+  if (decoder == nullptr) {
     element.refuse(NFTA_EXPR_NAME,
                    "is \"" + std::string(name) + "\", which no rule of a plan is made of");
   }
@@ -228,6 +233,11 @@ const char* nameOf(const Expression& expression) {
       "counter",           "verdict accept", "verdict drop",
       "match icmp6",       "match hl",       "target LOG"};
   return kNames[expression.index()];
+}
+
+const AttributeTable* expressionTable(std::string_view name) {
+  const Decoder* const decoder = decoderOf(name);
+  return decoder == nullptr ? nullptr : decoder->table;
 }
 
 void readExpressions(AttributeReader& rule, std::vector<Expression>& expressions) {

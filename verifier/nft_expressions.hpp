@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -60,6 +61,10 @@ using Expression = std::variant<MetaL4Protocol, PayloadLoad, Mask, Equals, Withi
 
 // For messages: "payload load", "verdict drop", …
 [[nodiscard]] const char* nameOf(const Expression& expression);
+
+// What NFTA_EXPR_DATA of an expression of this name may say; nullptr for a name outside the
+// vocabulary.
+[[nodiscard]] const AttributeTable* expressionTable(std::string_view name);
 
 // The expressions of one NFT_MSG_NEWRULE, in order, into `expressions` (reused between rules).
 // Failure(kRefused) for whatever is outside the vocabulary.
