@@ -68,6 +68,18 @@ bool DumpAssembler::feed(std::vector<RawMessage> messages) {
   return ended_;
 }
 
+std::vector<RawMessage> repeatUntilWhole(const std::function<DumpAssembler()>& attempt,
+                                         const std::string& what) {
+  for (int made = 0; made < kDumpAttempts; ++made) {
+    DumpAssembler answers = attempt();
+    if (!answers.interrupted()) {
+      return std::move(answers).take();
+    }
+  }
+  throw Failure(ExitCode::kRefused, what + ": interrupted by changes " +
+                                        std::to_string(kDumpAttempts) + " times in a row");
+}
+
 RawMessage soleAnswer(const Exchange& exchange, std::vector<RawMessage> messages) {
   if (messages.size() != 1) {
     refuse(exchange, std::to_string(messages.size()) + " messages came where one is expected");

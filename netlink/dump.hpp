@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "netlink/datagram.hpp"
@@ -39,6 +41,12 @@ class DumpAssembler {
   bool interrupted_ = false;
   bool ended_ = false;
 };
+
+// What `attempt` (send the request, feed the answers to their end) collected, made again while the
+// kernel marks it interrupted; Failure(kRefused), with `what` in front, after kDumpAttempts times.
+inline constexpr int kDumpAttempts = 5;
+[[nodiscard]] std::vector<RawMessage> repeatUntilWhole(
+    const std::function<DumpAssembler()>& attempt, const std::string& what);
 
 // The only message of the only datagram that answers a request which is no dump.
 [[nodiscard]] RawMessage soleAnswer(const Exchange& exchange, std::vector<RawMessage> messages);

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "netlink/dump.hpp"
 
 namespace vethgate {
 namespace {
@@ -70,10 +69,14 @@ std::vector<RawMessage> receiveFor(NetlinkSocket& socket, const Exchange& exchan
   }
 }
 
+std::string describe(const RawMessage& request, const char* kind) {
+  return std::string(kind) + " (type " + std::to_string(messageHeader(request).nlmsg_type) +
+         ") over netlink";
+}
+
 Exchange exchangeFor(NetlinkSocket& socket, RawMessage& request, const char* kind) {
   Exchange exchange;
-  exchange.what = std::string(kind) + " (type " +
-                  std::to_string(messageHeader(request).nlmsg_type) + ") over netlink";
+  exchange.what = describe(request, kind);
   exchange.sequence = socket.nextSequence();
   exchange.portId = socket.portId();
   stampMessage(request, exchange.sequence, exchange.portId);
@@ -192,20 +195,15 @@ void stampMessage(RawMessage& message, std::uint32_t sequence, std::uint32_t por
 
 std::vector<RawMessage> dump(NetlinkSocket& socket, RawMessage request, const Deadline& deadline) {
   addFlags(request, NLM_F_DUMP);
-  for (int attempt = 0; attempt < kDumpAttempts; ++attempt) {
+  const auto attempt = [&] {
     const Exchange exchange = exchangeFor(socket, request, "dump");
     send(socket, request, exchange);
     DumpAssembler answers(exchange);
     while (!answers.feed(receiveFor(socket, exchange, deadline))) {
     }
-    if (!answers.interrupted()) {
-      return std::move(answers).take();
-    }
-  }
-  throw Failure(ExitCode::kRefused, "dump (type " +
-                                        std::to_string(messageHeader(request).nlmsg_type) +
-                                        ") over netlink: interrupted by changes " +
-                                        std::to_string(kDumpAttempts) + " times in a row");
+    return answers;
+  };
+  return repeatUntilWhole(attempt, describe(request, "dump"));
 }
 
 RawMessage query(NetlinkSocket& socket, RawMessage request, const Deadline& deadline) {

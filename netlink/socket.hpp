@@ -15,6 +15,7 @@
 #include "base/deadline.hpp"
 #include "base/digest.hpp"
 #include "netlink/datagram.hpp"
+#include "netlink/dump.hpp"
 
 struct mnl_socket;
 
@@ -76,7 +77,6 @@ void stampMessage(RawMessage& message, std::uint32_t sequence, std::uint32_t por
 // `request`. Reads again, up to kDumpAttempts times, when the kernel marks the dump interrupted
 // (NLM_F_DUMP_INTR on any message); then throws Failure(kRefused). An error answer throws
 // KernelError, anything that is not exactly a dump Failure(kRefused).
-inline constexpr int kDumpAttempts = 5;
 [[nodiscard]] std::vector<RawMessage> dump(NetlinkSocket& socket, RawMessage request,
                                            const Deadline& deadline);
 // A request that is answered by exactly one message (NFT_MSG_GETGEN); without NLM_F_ACK and

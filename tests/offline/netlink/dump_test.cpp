@@ -114,6 +114,30 @@ TEST(DumpAssembler, TellsTheKernelsErrors) {
   expectRefusal({wire::error(0)}, "instead of answering");
 }
 
+TEST(RepeatUntilWhole, ReadsAgainAndThenRefuses) {
+  int attempts = 0;
+  const auto interruptedTimes = [&](int times) {
+    attempts = 0;
+    return repeatUntilWhole(
+        [&attempts, times] {
+          const unsigned flags = NLM_F_MULTI | (++attempts <= times ? NLM_F_DUMP_INTR : 0U);
+          DumpAssembler assembler(exchange());
+          EXPECT_TRUE(assembler.feed({wire::data(flags), wire::done()}));
+          return assembler;
+        },
+        "dump of things");
+  };
+  const Messages whole{wire::data(), wire::done()};
+  EXPECT_EQ(whole, interruptedTimes(0));
+  EXPECT_EQ(1, attempts);
+  // What the interrupted ones held is not in the answer.
+  EXPECT_EQ(whole, interruptedTimes(kDumpAttempts - 1));
+  EXPECT_EQ(kDumpAttempts, attempts);
+  EXPECT_THAT(refusal([&] { static_cast<void>(interruptedTimes(kDumpAttempts)); }),
+              HasSubstr("dump of things: interrupted by changes 5 times"));
+  EXPECT_EQ(kDumpAttempts, attempts);
+}
+
 TEST(SoleAnswer, IsExactlyOneMessage) {
   const Bytes answer = wire::message({.flags = 0}, {1, 2, 3, 4});
   EXPECT_EQ(answer, soleAnswer(exchange(), {answer}));
