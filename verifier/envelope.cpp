@@ -43,12 +43,14 @@ constexpr std::array<Shape, kDumpCount> kShapes = {{
     {DumpId::kNftGenerationBefore, true, true, nftType(NFT_MSG_NEWGEN), 0, sizeof(nfgenmsg)},
     {DumpId::kNftTables, true, false, nftType(NFT_MSG_NEWTABLE), NLM_F_MULTI, sizeof(nfgenmsg)},
     {DumpId::kNftChains, true, false, nftType(NFT_MSG_NEWCHAIN), NLM_F_MULTI, sizeof(nfgenmsg)},
-    // nf_tables_dump_rules() adds NLM_F_APPEND, so that a listing can be replayed in order.
+    // The dumps of rules, objects and flowtables add NLM_F_APPEND (nf_tables_dump_rules() and
+    // its siblings), those of tables, chains and sets do not.
     {DumpId::kNftRules, true, false, nftType(NFT_MSG_NEWRULE), NLM_F_MULTI | NLM_F_APPEND,
      sizeof(nfgenmsg)},
     {DumpId::kNftSets, true, false, nftType(NFT_MSG_NEWSET), NLM_F_MULTI, sizeof(nfgenmsg)},
-    {DumpId::kNftObjects, true, false, nftType(NFT_MSG_NEWOBJ), NLM_F_MULTI, sizeof(nfgenmsg)},
-    {DumpId::kNftFlowtables, true, false, nftType(NFT_MSG_NEWFLOWTABLE), NLM_F_MULTI,
+    {DumpId::kNftObjects, true, false, nftType(NFT_MSG_NEWOBJ), NLM_F_MULTI | NLM_F_APPEND,
+     sizeof(nfgenmsg)},
+    {DumpId::kNftFlowtables, true, false, nftType(NFT_MSG_NEWFLOWTABLE), NLM_F_MULTI | NLM_F_APPEND,
      sizeof(nfgenmsg)},
     {DumpId::kNftGenerationAfter, true, true, nftType(NFT_MSG_NEWGEN), 0, sizeof(nfgenmsg)},
 }};
