@@ -354,6 +354,7 @@ std::vector<AttributeReader> AttributeReader::elements(std::uint16_t type) {
     throw Failure(ExitCode::kDefect, pathOf(type) + ": does not repeat by its table");
   }
   std::vector<AttributeReader> readers;
+  readers.reserve(slots_.all().size());
   std::uint32_t index = 0;
   for (Slot& slot : slots_.all()) {
     if (slot.spec != spec) {
