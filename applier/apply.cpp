@@ -40,32 +40,46 @@ class Writer {
 
   void run(Step& step) {
     if (deadline_.passed()) {
-      Failure late(ExitCode::kDeadline,
-                   std::string("the deadline passed before the step ") + label(step.kind));
-      if (!touched_) throw TakenBack{std::move(late)};
-      throw late;
+      const Failure late(ExitCode::kDeadline,
+                         std::string("the deadline passed before the step ") + label(step.kind));
+      if (!touched_) {
+        throw TakenBack{late};
+      }
+      throw Failure(late);
     }
     touched_ = true;
     const bool seal = step.kind == StepKind::kSeal;
+    const bool unseal = step.kind == StepKind::kUnseal;
+    const bool wasSealed = sealed_;
+    sealed_ = sealed_ && !unseal;  // without an answer nobody knows
     const std::vector<Refusal> refusals =
         exchange(kernel_, step, seal ? Errors::kAll : Errors::kFirst, deadline_);
     if (seal) {
       judgeSeal(refusals);
     } else if (!refusals.empty()) {
-      if (step.kind == StepKind::kIptables) judgeTransaction(refusals.front());
+      sealed_ = wasSealed;
+      if (step.kind == StepKind::kIptables) {
+        judgeTransaction(refusals.front());
+      }
       throw Failure(ExitCode::kPartialWrite, "the kernel refused " +
                                                  describe(plan_, refusals.front().message) + ": " +
                                                  refusals.front().reason());
     }
-    sealed_ = seal || (sealed_ && step.kind != StepKind::kUnseal);
+    sealed_ = sealed_ || seal;
     count(step);
   }
 
   void count(const Step& step) {
     for (const StepMessage& message : step.messages) {
-      if (message.subject == Subject::kRuleV4) ++applied_.v4;
-      if (message.subject == Subject::kRuleV6) ++applied_.v6;
-      if (message.subject == Subject::kFilter) ++applied_.flower;
+      if (message.subject == Subject::kRuleV4) {
+        ++applied_.v4;
+      }
+      if (message.subject == Subject::kRuleV6) {
+        ++applied_.v6;
+      }
+      if (message.subject == Subject::kFilter) {
+        ++applied_.flower;
+      }
     }
   }
 
@@ -78,7 +92,9 @@ class Writer {
     };
     const Refusal* const clsact = refusalOf(Subject::kClsact);
     const Refusal* const guard = refusalOf(Subject::kGuard);
-    if (clsact == nullptr && guard == nullptr) return;
+    if (clsact == nullptr && guard == nullptr) {
+      return;
+    }
     if (clsact != nullptr && guard != nullptr) {
       // Neither is there. A clsact that stands in the way came after the check.
       const ExitCode code =
@@ -102,8 +118,12 @@ class Writer {
   // kernel says of an expression that it does not have; the table and the chain are the
   // transaction's own.
   void judgeTransaction(const Refusal& refusal) {
-    if (refusal.error != ENOENT) return;
-    if (sealed_) takeBackClsact();
+    if (refusal.error != ENOENT) {
+      return;
+    }
+    if (sealed_) {
+      takeBackClsact();
+    }
     throw TakenBack{Failure(ExitCode::kUnsupported,
                             "the kernel lacks what " + describe(plan_, refusal.message) +
                                 " needs: " + refusal.reason() + "; the namespace is as it was")};
@@ -112,8 +132,12 @@ class Writer {
   // ENOENT has two causes, and only the kernel's words tell them apart (net/sched/cls_api.c,
   // net/sched/act_api.c).
   static std::string missingOf(const Refusal& guard) {
-    if (guard.text.find("action") != std::string::npos) return "act_gact (the drop action)";
-    if (guard.text.find("classifier") != std::string::npos) return "cls_flower";
+    if (guard.text.find("action") != std::string::npos) {
+      return "act_gact (the drop action)";
+    }
+    if (guard.text.find("classifier") != std::string::npos) {
+      return "cls_flower";
+    }
     return "cls_flower or act_gact";
   }
 

@@ -21,7 +21,9 @@ class Ledger {
     open_.resize(step.messages.size());
     for (std::size_t i = 0; i < step.messages.size(); ++i) {
       const std::uint32_t sequence = kernel.nextSequence(step.channel);
-      if (i == 0) first_ = sequence;
+      if (i == 0) {
+        first_ = sequence;
+      }
       std::uint8_t* const place = step.datagram.data() + step.messages[i].offset;
       nlmsghdr header{};
       std::memcpy(&header, place, sizeof header);
@@ -60,7 +62,9 @@ class Ledger {
       refuse("an acknowledgement of sequence number " + std::to_string(answer.sequence) +
              " came that nobody waits for");
     }
-    if (answer.error == 0) return std::nullopt;
+    if (answer.error == 0) {
+      return std::nullopt;
+    }
     return Refusal{step_.messages[place], answer.error, answer.text};
   }
 
@@ -93,9 +97,13 @@ std::vector<Refusal> exchange(Kernel& kernel, Step& step, Errors errors, const D
   std::vector<Refusal> refusals;
   while (!ledger.settled()) {
     for (const RawMessage& message : kernel.receive(step.channel, deadline)) {
-      if (auto refusal = ledger.take(message)) refusals.push_back(std::move(*refusal));
+      if (auto refusal = ledger.take(message)) {
+        refusals.push_back(std::move(*refusal));
+      }
     }
-    if (errors == Errors::kFirst && !refusals.empty()) break;
+    if (errors == Errors::kFirst && !refusals.empty()) {
+      break;
+    }
   }
   return refusals;
 }

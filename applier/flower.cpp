@@ -101,14 +101,20 @@ void checkFilter(const FlowerFilter& filter) {
   const bool v4 = filter.protocol == EtherType::kIpv4;
   const bool v6 = filter.protocol == EtherType::kIpv6;
   // pref and handle 0 ask the kernel to choose, which puts the filter somewhere else in the order.
-  if (filter.pref == 0 || filter.handle == 0) refuse("its pref or its handle is 0");
+  if (filter.pref == 0 || filter.handle == 0) {
+    refuse("its pref or its handle is 0");
+  }
   if (filter.to && filter.to->family() != (v4 ? Family::kV4 : Family::kV6)) {
     refuse("its destination is of another family than its protocol");
   }
-  if (filter.to && filter.to->length() == 0) refuse("its destination is a prefix of length 0");
+  if (filter.to && filter.to->length() == 0) {
+    refuse("its destination is a prefix of length 0");
+  }
   const bool narrowed =
       filter.to || filter.ipProtocol || filter.ports || filter.icmpType || filter.hopLimit;
-  if (narrowed && !v4 && !v6) refuse("it matches on IP fields but is not of protocol ip or ipv6");
+  if (narrowed && !v4 && !v6) {
+    refuse("it matches on IP fields but is not of protocol ip or ipv6");
+  }
   if (filter.ports && filter.ipProtocol != kProtocolTcp && filter.ipProtocol != kProtocolUdp) {
     refuse("ports need tcp or udp");
   }
@@ -145,18 +151,23 @@ RawMessage newFilter(std::uint32_t ifindex, const FlowerFilter& filter) {
   builder.putString(TCA_KIND, "flower");
   {
     const auto options = builder.nestUnmarked(TCA_OPTIONS);
-    if (filter.ipProtocol) builder.putU8(TCA_FLOWER_KEY_IP_PROTO, *filter.ipProtocol);
+    if (filter.ipProtocol) {
+      builder.putU8(TCA_FLOWER_KEY_IP_PROTO, *filter.ipProtocol);
+    }
     if (filter.icmpType) {
       builder.putU8(TCA_FLOWER_KEY_ICMPV6_TYPE, *filter.icmpType);
       builder.putU8(TCA_FLOWER_KEY_ICMPV6_TYPE_MASK, kWholeByte);
     }
-    if (filter.to) putDestination(builder, *filter.to);
+    if (filter.to) {
+      putDestination(builder, *filter.to);
+    }
     if (filter.hopLimit) {
       builder.putU8(TCA_FLOWER_KEY_IP_TTL, *filter.hopLimit);
       builder.putU8(TCA_FLOWER_KEY_IP_TTL_MASK, kWholeByte);
     }
-    if (filter.ports)
+    if (filter.ports) {
       putDestinationPorts(builder, filter.ipProtocol == kProtocolTcp, *filter.ports);
+    }
     putAction(builder, filter.action);
     builder.putU32(TCA_FLOWER_FLAGS, 0);
     // `protocol all` is the absence of the key.

@@ -272,14 +272,24 @@ void checkRule(Family family, const IptablesRule& rule) {
                   "the iptables rule \"" + rule.why + "\" cannot be written: " + problem);
   };
   const bool tcp = rule.protocol == kProtocolTcp;
-  if (rule.to && rule.to->family() != family) refuse("its destination is of the other family");
-  if (rule.to && rule.to->length() == 0) refuse("its destination is a prefix of length 0");
-  if (rule.syn && !tcp) refuse("--syn needs protocol tcp");
-  if (rule.ports && !tcp && rule.protocol != kProtocolUdp) refuse("ports need tcp or udp");
+  if (rule.to && rule.to->family() != family) {
+    refuse("its destination is of the other family");
+  }
+  if (rule.to && rule.to->length() == 0) {
+    refuse("its destination is a prefix of length 0");
+  }
+  if (rule.syn && !tcp) {
+    refuse("--syn needs protocol tcp");
+  }
+  if (rule.ports && !tcp && rule.protocol != kProtocolUdp) {
+    refuse("ports need tcp or udp");
+  }
   if (rule.icmpType && (rule.protocol != kProtocolIcmpV6 || family != Family::kV6)) {
     refuse("an ICMPv6 type needs protocol 58 and IPv6");
   }
-  if (rule.hopLimit && family != Family::kV6) refuse("a hop limit needs IPv6");
+  if (rule.hopLimit && family != Family::kV6) {
+    refuse("a hop limit needs IPv6");
+  }
 }
 
 void putTarget(MessageBuilder& builder, const IptablesRule& rule) {
@@ -342,12 +352,24 @@ RawMessage appendRule(Family family, const IptablesRule& rule) {
       putLoadProtocol(builder);
       putEquals(builder, *rule.protocol);
     }
-    if (rule.to) putDestination(builder, *rule.to);
-    if (rule.syn) putSyn(builder);
-    if (rule.ports) putDestinationPorts(builder, *rule.ports);
-    if (rule.icmpType) putIcmpV6Type(builder, *rule.icmpType);
-    if (rule.hopLimit) putHopLimit(builder, *rule.hopLimit);
-    if (rule.limit) putLimit(builder, *rule.limit);
+    if (rule.to) {
+      putDestination(builder, *rule.to);
+    }
+    if (rule.syn) {
+      putSyn(builder);
+    }
+    if (rule.ports) {
+      putDestinationPorts(builder, *rule.ports);
+    }
+    if (rule.icmpType) {
+      putIcmpV6Type(builder, *rule.icmpType);
+    }
+    if (rule.hopLimit) {
+      putHopLimit(builder, *rule.hopLimit);
+    }
+    if (rule.limit) {
+      putLimit(builder, *rule.limit);
+    }
     putCounter(builder);
     putTarget(builder, rule);
   }

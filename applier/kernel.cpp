@@ -46,7 +46,9 @@ void reserve(NetlinkSocket& socket, Channel channel, const std::vector<Step>& st
   std::size_t sendBytes = kMinBuffer;
   std::size_t answers = 0;
   for (const Step& step : steps) {
-    if (step.channel != channel) continue;
+    if (step.channel != channel) {
+      continue;
+    }
     sendBytes = std::max(sendBytes, step.datagram.size() + kSendOverhead);
     answers = std::max(answers, expectedAnswers(step));
   }

@@ -20,8 +20,12 @@ namespace {
 
 std::string answer(const Plan& plan, const Applied& applied, const std::string& digest) {
   nlohmann::ordered_json layers = nlohmann::ordered_json::object();
-  if (plan.iptables) layers["iptables"] = {{"v4", applied.v4}, {"v6", applied.v6}};
-  if (plan.flower) layers["flower"] = applied.flower;
+  if (plan.iptables) {
+    layers["iptables"] = {{"v4", applied.v4}, {"v6", applied.v6}};
+  }
+  if (plan.flower) {
+    layers["flower"] = applied.flower;
+  }
   const nlohmann::ordered_json document = {{"applied", layers}, {"digest", digest}};
   return document.dump() + "\n";
 }

@@ -41,7 +41,9 @@ auto reading(const char* what, const Read& read) {
   try {
     return read();
   } catch (const KernelError& error) {
-    if (error.error() == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+    if (error.error() == EPERM) {
+      throw Failure(ExitCode::kUnsupported, kNoCapability);
+    }
     throw Failure(ExitCode::kUnsupported, std::string(what) + " cannot be read: " + error.what());
   }
 }
@@ -54,10 +56,14 @@ std::optional<std::string> textAttribute(const RawMessage& message, std::size_t 
   while (rest.size() >= sizeof(nlattr)) {
     nlattr attribute{};
     std::memcpy(&attribute, rest.data(), sizeof attribute);
-    if (attribute.nla_len < NLA_HDRLEN || attribute.nla_len > rest.size()) return std::nullopt;
+    if (attribute.nla_len < NLA_HDRLEN || attribute.nla_len > rest.size()) {
+      return std::nullopt;
+    }
     if ((attribute.nla_type & NLA_TYPE_MASK) == type) {
       const ByteView payload = rest.subspan(NLA_HDRLEN, attribute.nla_len - NLA_HDRLEN);
-      if (payload.empty() || payload.back() != 0) return std::nullopt;
+      if (payload.empty() || payload.back() != 0) {
+        return std::nullopt;
+      }
       return std::string(payload.begin(), payload.end() - 1);
     }
     rest =
@@ -87,7 +93,9 @@ std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadli
     (void)kernel.query(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETGEN, 0), deadline);
     return std::nullopt;
   } catch (const KernelError& error) {
-    if (error.error() == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
+    if (error.error() == EPERM) {
+      throw Failure(ExitCode::kUnsupported, kNoCapability);
+    }
     return error.what();
   }
 }
@@ -98,7 +106,9 @@ void refuseFilterTables(Kernel& kernel, const Deadline& deadline) {
                        deadline);
   });
   for (const RawMessage& message : tables) {
-    if (messageHeader(message).nlmsg_type == NLMSG_DONE) continue;
+    if (messageHeader(message).nlmsg_type == NLMSG_DONE) {
+      continue;
+    }
     nfgenmsg header{};
     const auto name = textAttribute(message, sizeof header, NFTA_TABLE_NAME);
     if (message.size() < NLMSG_HDRLEN + sizeof header || !name) {
@@ -137,7 +147,9 @@ constexpr std::array kExtensionUses{
 int askForExtension(Kernel& kernel, RawMessage request, const Deadline& deadline) {
   const std::uint32_t sequence = kernel.nextSequence(Channel::kNetfilter);
   stampMessage(request, sequence, kernel.portId(Channel::kNetfilter));
-  if (!kernel.send(Channel::kNetfilter, request)) return ENOBUFS;
+  if (!kernel.send(Channel::kNetfilter, request)) {
+    return ENOBUFS;
+  }
   const std::vector<RawMessage> answers = kernel.receive(Channel::kNetfilter, deadline);
   const nlmsghdr header = messageHeader(answers.front());
   if (answers.size() != 1 || header.nlmsg_seq != sequence ||
@@ -145,7 +157,9 @@ int askForExtension(Kernel& kernel, RawMessage request, const Deadline& deadline
     throw Failure(ExitCode::kUnsupported,
                   "the kernel answered a query of nft_compat with something else");
   }
-  if (header.nlmsg_type == NLMSG_ERROR) return readAcknowledgement(answers.front()).error;
+  if (header.nlmsg_type == NLMSG_ERROR) {
+    return readAcknowledgement(answers.front()).error;
+  }
   return header.nlmsg_type == messageHeader(request).nlmsg_type ? 0 : EPROTO;
 }
 
@@ -156,9 +170,13 @@ int askForExtension(Kernel& kernel, RawMessage request, const Deadline& deadline
 void checkExtensions(Kernel& kernel, Family family, const std::vector<IptablesRule>& rules,
                      const Deadline& deadline) {
   for (const ExtensionUse& use : kExtensionUses) {
-    if (std::none_of(rules.begin(), rules.end(), use.usedBy)) continue;
+    if (std::none_of(rules.begin(), rules.end(), use.usedBy)) {
+      continue;
+    }
     const int error = askForExtension(kernel, extensionQuery(family, use.extension), deadline);
-    if (error != 0) lacks(use.name, std::generic_category().message(error));
+    if (error != 0) {
+      lacks(use.name, std::generic_category().message(error));
+    }
   }
 }
 
@@ -189,11 +207,18 @@ void checkLink(const Link& planned, const Link& measured) {
   if (planned.netns != measured.netns) {
     differ("namespace", number(planned.netns), number(measured.netns));
   }
-  if (planned.index != measured.index)
+  if (planned.index != measured.index) {
     differ("index", number(planned.index), number(measured.index));
-  if (planned.name != measured.name) differ("name", planned.name, measured.name);
-  if (planned.mac != measured.mac) differ("MAC", macText(planned.mac), macText(measured.mac));
-  if (planned.peer != measured.peer) differ("peer", number(planned.peer), number(measured.peer));
+  }
+  if (planned.name != measured.name) {
+    differ("name", planned.name, measured.name);
+  }
+  if (planned.mac != measured.mac) {
+    differ("MAC", macText(planned.mac), macText(measured.mac));
+  }
+  if (planned.peer != measured.peer) {
+    differ("peer", number(planned.peer), number(measured.peer));
+  }
 }
 
 std::optional<std::string> foreignQdisc(Kernel& kernel, const Deadline& deadline) {
@@ -201,9 +226,13 @@ std::optional<std::string> foreignQdisc(Kernel& kernel, const Deadline& deadline
     return kernel.dump(Channel::kRoute, qdiscDumpRequest(), deadline);
   });
   for (const RawMessage& message : qdiscs) {
-    if (messageHeader(message).nlmsg_type == NLMSG_DONE) continue;
+    if (messageHeader(message).nlmsg_type == NLMSG_DONE) {
+      continue;
+    }
     tcmsg header{};
-    if (message.size() < NLMSG_HDRLEN + sizeof header) return "a qdisc that cannot be read";
+    if (message.size() < NLMSG_HDRLEN + sizeof header) {
+      return "a qdisc that cannot be read";
+    }
     std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof header);
     const std::string kind = textAttribute(message, sizeof header, TCA_KIND).value_or("of no kind");
     // The two that the kernel itself gives to loopback, veth and links that are down.
@@ -223,7 +252,9 @@ void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline) 
   }
   if (const auto absent = nfTablesAbsent(kernel, deadline)) {
     // Without nf_tables there is nothing of it that could be in the way of a plan for flower alone.
-    if (plan.iptables) lacks("nf_tables", *absent);
+    if (plan.iptables) {
+      lacks("nf_tables", *absent);
+    }
     return;
   }
   refuseFilterTables(kernel, deadline);
@@ -234,15 +265,23 @@ void checkMechanisms(Kernel& kernel, const Plan& plan, const Deadline& deadline)
     checkExtensions(kernel, Family::kV4, plan.iptables->v4, deadline);
     checkExtensions(kernel, Family::kV6, plan.iptables->v6, deadline);
   }
-  if (!plan.flower) return;
+  if (!plan.flower) {
+    return;
+  }
   const Refusal clsact = provoke(kernel, malformedClsact(plan.link.index), Subject::kClsact,
                                  "a clsact qdisc", deadline);
-  if (clsact.error == EPERM) throw Failure(ExitCode::kUnsupported, kNoCapability);
-  if (clsact.error == ENOENT) lacks("sch_ingress (the clsact qdisc)", clsact.reason());
+  if (clsact.error == EPERM) {
+    throw Failure(ExitCode::kUnsupported, kNoCapability);
+  }
+  if (clsact.error == ENOENT) {
+    lacks("sch_ingress (the clsact qdisc)", clsact.reason());
+  }
   // In a user namespace of its own actions may only be made as a part of filters: EPERM is then no
   // answer, and the guard, whose action is the same, gives it.
   const Refusal gact = provoke(kernel, malformedGact(), Subject::kGuard, "a gact action", deadline);
-  if (gact.error == ENOENT) lacks("act_gact (the pass and drop actions)", gact.reason());
+  if (gact.error == ENOENT) {
+    lacks("act_gact (the pass and drop actions)", gact.reason());
+  }
 }
 
 }  // namespace vethgate

@@ -101,8 +101,12 @@ void Step::acknowledgeLast() {
 
 std::vector<Step> buildSteps(const Plan& plan) {
   std::vector<Step> steps;
-  if (plan.flower) steps.push_back(sealStep(plan));
-  if (plan.iptables) steps.push_back(iptablesStep(*plan.iptables));
+  if (plan.flower) {
+    steps.push_back(sealStep(plan));
+  }
+  if (plan.iptables) {
+    steps.push_back(iptablesStep(*plan.iptables));
+  }
   if (plan.flower) {
     appendFilterSteps(steps, plan);
     steps.push_back(unsealStep(plan));

@@ -27,7 +27,9 @@ Outcome applyTo(FakeKernel& kernel, const Plan& plan, Applied* applied = nullptr
   return outcomeOf([&] {
     const Applied result = applyPlan(kernel, plan, someLink(), buildSteps(plan),
                                      Deadline::after(std::chrono::seconds(5)));
-    if (applied != nullptr) *applied = result;
+    if (applied != nullptr) {
+      *applied = result;
+    }
   });
 }
 
@@ -48,7 +50,9 @@ void refuseNth(FakeKernel& kernel, std::uint16_t type, std::size_t nth, int erro
                const std::string& text = "") {
   kernel.refuse = [=, seen = std::size_t{0}](const nlmsghdr& header,
                                              const RawMessage& /*message*/) mutable {
-    if (header.nlmsg_type == type && seen++ == nth) return FakeKernel::Error{error, text};
+    if (header.nlmsg_type == type && seen++ == nth) {
+      return FakeKernel::Error{error, text};
+    }
     return FakeKernel::Error{};
   };
 }
@@ -187,7 +191,9 @@ TEST(ApplyPlan, NeedsNfTablesForIptablesOnly) {
   const auto outcomeOn = [](const Plan& plan, int error) {
     FakeKernel kernel;
     kernel.beforeRead = [=](std::uint16_t type) {
-      if (type == test::kGetGeneration) throw KernelError("query: refused", error);
+      if (type == test::kGetGeneration) {
+        throw KernelError("query: refused", error);
+      }
     };
     return applyTo(kernel, plan);
   };
@@ -220,8 +226,12 @@ TEST(ApplyPlan, DestroysWhenTheSealCannotBeTakenBack) {
   {
     FakeKernel kernel;
     kernel.refuse = [](const nlmsghdr& header, const RawMessage& /*message*/) {
-      if (header.nlmsg_type == RTM_NEWTFILTER) return FakeKernel::Error{ENOENT, ""};
-      if (header.nlmsg_type == RTM_DELQDISC) return FakeKernel::Error{EBUSY, ""};
+      if (header.nlmsg_type == RTM_NEWTFILTER) {
+        return FakeKernel::Error{ENOENT, ""};
+      }
+      if (header.nlmsg_type == RTM_DELQDISC) {
+        return FakeKernel::Error{EBUSY, ""};
+      }
       return FakeKernel::Error{};
     };
     EXPECT_EQ(applyTo(kernel, somePlan()).code, ExitCode::kPartialWrite);
@@ -229,7 +239,9 @@ TEST(ApplyPlan, DestroysWhenTheSealCannotBeTakenBack) {
   {
     FakeKernel kernel;  // says that it removed the qdisc and still lists it
     kernel.refuse = [&](const nlmsghdr& header, const RawMessage& /*message*/) {
-      if (header.nlmsg_type == RTM_NEWTFILTER) return FakeKernel::Error{ENOENT, ""};
+      if (header.nlmsg_type == RTM_NEWTFILTER) {
+        return FakeKernel::Error{ENOENT, ""};
+      }
       if (header.nlmsg_type == RTM_DELQDISC) {
         kernel.otherQdiscs = {FakeKernel::qdisc("clsact", TC_H_CLSACT)};
       }
@@ -253,7 +265,9 @@ TEST(ApplyPlan, JudgesARefusedSeal) {
   {
     FakeKernel kernel;  // the same, and the guard found a place in it
     kernel.refuse = [&](const nlmsghdr& header, const RawMessage& message) {
-      if (header.nlmsg_type != RTM_NEWQDISC || message.size() != 48) return FakeKernel::Error{};
+      if (header.nlmsg_type != RTM_NEWQDISC || message.size() != 48) {
+        return FakeKernel::Error{};
+      }
       kernel.clsact = true;
       return FakeKernel::Error{EEXIST, ""};
     };
@@ -314,7 +328,9 @@ TEST(ApplyPlan, TakesNoDoubtForSuccess) {
   FakeKernel healthy;
   ASSERT_EQ(applyTo(healthy, somePlan()).code, ExitCode::kDone);
   std::size_t seal = 0;
-  while (healthy.sent[seal].front() != RTM_NEWQDISC || healthy.sent[seal].size() == 1) ++seal;
+  while (healthy.sent[seal].front() != RTM_NEWQDISC || healthy.sent[seal].size() == 1) {
+    ++seal;
+  }
   ASSERT_EQ(healthy.sends, seal + 4);  // seal, iptables, filters, unseal
   for (const Fault fault :
        {Fault::kNoMemory, Fault::kSilence, Fault::kOverrun, Fault::kOtherSequence,
@@ -322,7 +338,9 @@ TEST(ApplyPlan, TakesNoDoubtForSuccess) {
     for (std::size_t at = 0; at < healthy.sends; ++at) {
       // A single answer settles its step, so nobody is there to see it come again.
       const bool single = healthy.sent[at].size() == 1 || at == seal + 1;
-      if (fault == Fault::kRepeatedAnswer && single) continue;
+      if (fault == Fault::kRepeatedAnswer && single) {
+        continue;
+      }
       FakeKernel kernel;
       kernel.fault = [&](std::size_t send) { return send == at ? fault : Fault::kNone; };
       const Outcome outcome = [&] {

@@ -72,12 +72,16 @@ class FakeKernel : public Kernel {
   std::vector<RawMessage> dump(Channel /*channel*/, RawMessage request,
                                const Deadline& /*deadline*/) override {
     const std::uint16_t type = headerOf(request).nlmsg_type;
-    if (beforeRead) beforeRead(type);
+    if (beforeRead) {
+      beforeRead(type);
+    }
     std::vector<RawMessage> answer;
     if (type == RTM_GETQDISC) {
       answer = otherQdiscs;
       answer.push_back(qdisc("noqueue", TC_H_ROOT));
-      if (clsact) answer.push_back(qdisc("clsact", TC_H_CLSACT));
+      if (clsact) {
+        answer.push_back(qdisc("clsact", TC_H_CLSACT));
+      }
     } else {
       answer = otherTables;
       for (const std::string& family : tables) {
@@ -89,7 +93,9 @@ class FakeKernel : public Kernel {
   }
 
   RawMessage query(Channel /*channel*/, RawMessage request, const Deadline& /*deadline*/) override {
-    if (beforeRead) beforeRead(headerOf(request).nlmsg_type);
+    if (beforeRead) {
+      beforeRead(headerOf(request).nlmsg_type);
+    }
     return message(kGetGeneration, 0, 0, Bytes(4));
   }
 
@@ -104,32 +110,43 @@ class FakeKernel : public Kernel {
       datagram = datagram.subspan(NLMSG_ALIGN(header.nlmsg_len));
     }
     std::vector<std::uint16_t> types;
-    for (const RawMessage& one : messages) types.push_back(headerOf(one).nlmsg_type);
+    types.reserve(messages.size());
+    for (const RawMessage& one : messages) {
+      types.push_back(headerOf(one).nlmsg_type);
+    }
     sent.push_back(std::move(types));
     std::deque<RawMessage> answers;
     if (channel == Channel::kRoute) {
-      for (const RawMessage& one : messages) carryOut(one, answers);
+      for (const RawMessage& one : messages) {
+        carryOut(one, answers);
+      }
     } else if (headerOf(messages.front()).nlmsg_type == NFNL_MSG_BATCH_BEGIN) {
       commit(messages, answers);
     } else {
       answerExtension(messages.front(), answers);
     }
     distort(fault_, answers);
-    for (RawMessage& answer : answers) queueOf(channel).push_back(std::move(answer));
+    for (RawMessage& answer : answers) {
+      queueOf(channel).push_back(std::move(answer));
+    }
     return fault_ != Fault::kNoMemory;
   }
 
   std::vector<RawMessage> receive(Channel channel, const Deadline& /*deadline*/) override {
-    if (overrun_) throw ReceiveOverrun("fake: dropped");
+    if (overrun_) {
+      throw ReceiveOverrun("fake: dropped");
+    }
     std::deque<RawMessage>& queue = queueOf(channel);
-    if (queue.empty()) throw Failure(ExitCode::kDeadline, "fake: no answer came in time");
+    if (queue.empty()) {
+      throw Failure(ExitCode::kDeadline, "fake: no answer came in time");
+    }
     std::vector<RawMessage> answer{queue.front()};
     queue.pop_front();
     return answer;
   }
 
   std::uint32_t nextSequence(Channel /*channel*/) override { return ++sequence_; }
-  std::uint32_t portId(Channel /*channel*/) const override { return kPort; }
+  [[nodiscard]] std::uint32_t portId(Channel /*channel*/) const override { return kPort; }
 
   static nlmsghdr headerOf(const RawMessage& bytes) {
     nlmsghdr header{};
@@ -198,17 +215,26 @@ class FakeKernel : public Kernel {
   Error judge(const RawMessage& request) {
     const nlmsghdr header = headerOf(request);
     if (refuse) {
-      if (Error error = refuse(header, request); error.error != 0) return error;
+      if (Error error = refuse(header, request); error.error != 0) {
+        return error;
+      }
     }
     // The two requests that are malformed on purpose.
     constexpr std::size_t kPlainClsact = 48;
-    if (header.nlmsg_type == RTM_NEWACTION) return {EINVAL, ""};
-    if (header.nlmsg_type == RTM_NEWQDISC) {
-      if (header.nlmsg_len > kPlainClsact) return {EINVAL, "Ingress block index cannot be 0"};
-      if (clsact) return {EEXIST, "Exclusivity flag on, cannot modify"};
+    if (header.nlmsg_type == RTM_NEWACTION) {
+      return {EINVAL, ""};
     }
-    if (header.nlmsg_type == RTM_NEWTFILTER && !clsact)
+    if (header.nlmsg_type == RTM_NEWQDISC) {
+      if (header.nlmsg_len > kPlainClsact) {
+        return {EINVAL, "Ingress block index cannot be 0"};
+      }
+      if (clsact) {
+        return {EEXIST, "Exclusivity flag on, cannot modify"};
+      }
+    }
+    if (header.nlmsg_type == RTM_NEWTFILTER && !clsact) {
       return {EINVAL, "Parent Qdisc doesn't exists"};
+    }
     return {};
   }
 
@@ -235,7 +261,9 @@ class FakeKernel : public Kernel {
           }
           break;
         case RTM_DELTFILTER:
-          if (isGuard) guard = false;
+          if (isGuard) {
+            guard = false;
+          }
           break;
         default:
           break;
@@ -254,7 +282,9 @@ class FakeKernel : public Kernel {
       const nlmsghdr header = headerOf(one);
       const Error error = judge(one);
       failed = failed || error.error != 0;
-      if (header.nlmsg_type == kNewRule) ++newRules;
+      if (header.nlmsg_type == kNewRule) {
+        ++newRules;
+      }
       if (header.nlmsg_type == kNewTable) {
         newTables.emplace_back(one.at(NLMSG_HDRLEN) == NFPROTO_IPV4 ? "ip" : "ip6");
       }

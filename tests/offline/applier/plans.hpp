@@ -29,7 +29,9 @@ template <class Body>
 inline IptablesRule rule(Target target, const char* to = nullptr) {
   IptablesRule rule;
   rule.target = target;
-  if (to != nullptr) rule.to = Prefix::parse(to, "test");
+  if (to != nullptr) {
+    rule.to = Prefix::parse(to, "test");
+  }
   rule.why = to != nullptr ? to : "default";
   return rule;
 }
@@ -68,7 +70,9 @@ inline FlowerFilter filter(std::uint16_t pref, EtherType protocol, FilterAction 
   filter.handle = 1;
   filter.protocol = protocol;
   filter.action = action;
-  if (to != nullptr) filter.to = Prefix::parse(to, "test");
+  if (to != nullptr) {
+    filter.to = Prefix::parse(to, "test");
+  }
   filter.why = to != nullptr ? to : "tail";
   return filter;
 }

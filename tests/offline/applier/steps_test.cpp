@@ -38,15 +38,23 @@ PortRange anyPorts() {
 
 IptablesRule anyRule(Family family) {
   IptablesRule rule;
-  if (*rc::gen::arbitrary<bool>()) rule.to = anyPrefix(family);
+  if (*rc::gen::arbitrary<bool>()) {
+    rule.to = anyPrefix(family);
+  }
   rule.target = *rc::gen::element(Target::kAccept, Target::kDrop, Target::kLog);
   if (rule.target == Target::kLog) {
     rule.limit = RateLimit{*rc::gen::inRange<std::uint64_t>(1, 1000), 60, 5};
     rule.logPrefix = std::string(*rc::gen::inRange<std::size_t>(1, 30), 'x');
   }
-  if (*rc::gen::arbitrary<bool>()) rule.protocol = *rc::gen::element(kProtocolTcp, kProtocolUdp);
-  if (rule.protocol && *rc::gen::arbitrary<bool>()) rule.ports = anyPorts();
-  if (rule.protocol == kProtocolTcp) rule.syn = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) {
+    rule.protocol = *rc::gen::element(kProtocolTcp, kProtocolUdp);
+  }
+  if (rule.protocol && *rc::gen::arbitrary<bool>()) {
+    rule.ports = anyPorts();
+  }
+  if (rule.protocol == kProtocolTcp) {
+    rule.syn = *rc::gen::arbitrary<bool>();
+  }
   return rule;
 }
 
@@ -59,9 +67,15 @@ FlowerFilter anyFilter(std::uint16_t pref) {
   filter.action = *rc::gen::element(FilterAction::kPass, FilterAction::kDrop);
   const bool v4 = filter.protocol == EtherType::kIpv4;
   if (v4 || filter.protocol == EtherType::kIpv6) {
-    if (*rc::gen::arbitrary<bool>()) filter.to = anyPrefix(v4 ? Family::kV4 : Family::kV6);
-    if (*rc::gen::arbitrary<bool>()) filter.ipProtocol = kProtocolTcp;
-    if (filter.ipProtocol && *rc::gen::arbitrary<bool>()) filter.ports = anyPorts();
+    if (*rc::gen::arbitrary<bool>()) {
+      filter.to = anyPrefix(v4 ? Family::kV4 : Family::kV6);
+    }
+    if (*rc::gen::arbitrary<bool>()) {
+      filter.ipProtocol = kProtocolTcp;
+    }
+    if (filter.ipProtocol && *rc::gen::arbitrary<bool>()) {
+      filter.ports = anyPorts();
+    }
   }
   return filter;
 }
@@ -107,13 +121,23 @@ TEST(Steps, FollowEachOtherSoThatTheVethIsShutUntilTheLast) {
     const Plan plan = anyPlan();
     std::string order;
     for (const Step& step : buildSteps(plan)) {
-      if (!order.ends_with(label(step.kind))) order += std::string(" ") + label(step.kind);
+      if (!order.ends_with(label(step.kind))) {
+        order += std::string(" ") + label(step.kind);
+      }
     }
     std::string expected;
-    if (plan.flower) expected += " seal";
-    if (plan.iptables) expected += " iptables";
-    if (plan.flower && !plan.flower->empty()) expected += " filters";
-    if (plan.flower) expected += " unseal";
+    if (plan.flower) {
+      expected += " seal";
+    }
+    if (plan.iptables) {
+      expected += " iptables";
+    }
+    if (plan.flower && !plan.flower->empty()) {
+      expected += " filters";
+    }
+    if (plan.flower) {
+      expected += " unseal";
+    }
     RC_ASSERT(order == expected);
   });
 }
@@ -128,8 +152,10 @@ TEST(Steps, HoldOneMessageForEachRuleInThePlansOrder) {
     std::vector<std::uint32_t> next(static_cast<std::size_t>(Subject::kClsactRemoval) + 1);
     for (const Step& step : steps) {
       for (const StepMessage& message : step.messages) {
-        const std::size_t subject = static_cast<std::size_t>(message.subject);
-        if (message.subject == Subject::kTransaction) continue;
+        const auto subject = static_cast<std::size_t>(message.subject);
+        if (message.subject == Subject::kTransaction) {
+          continue;
+        }
         RC_ASSERT(message.index == next.at(subject)++);
       }
     }
@@ -181,7 +207,9 @@ TEST(Steps, SplitFiltersSoThatTheirAnswersFit) {
   }
   std::vector<std::size_t> sizes;
   for (const Step& step : buildSteps(plan)) {
-    if (step.kind == StepKind::kFilters) sizes.push_back(step.messages.size());
+    if (step.kind == StepKind::kFilters) {
+      sizes.push_back(step.messages.size());
+    }
   }
   EXPECT_EQ(sizes, (std::vector<std::size_t>{kFiltersPerStep, kFiltersPerStep, 1}));
 }
@@ -204,7 +232,7 @@ TEST(DryRun, PrintsEachMessageWithItsStep) {
   expected.insert(expected.end(), 11,
                   "iptables");  // begin, two tables, two chains, 3 + 2 rules, end
   expected.insert(expected.end(), 4, "filters");
-  expected.push_back("unseal");
+  expected.emplace_back("unseal");
   EXPECT_EQ(labels, expected);
 }
 
