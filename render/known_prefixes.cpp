@@ -1,3 +1,4 @@
+// The tables behind known_prefixes.hpp, and the extraction of an IPv4 address from an IPv6 one.
 #include "render/known_prefixes.hpp"
 
 #include <array>

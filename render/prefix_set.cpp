@@ -1,3 +1,4 @@
+// Lookups by prefix length and by order; see the header.
 #include "render/prefix_set.hpp"
 
 namespace vethgate {

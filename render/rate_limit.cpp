@@ -1,3 +1,4 @@
+// Arithmetic of iptables' rates. It must not know what is limited.
 #include "render/rate_limit.hpp"
 
 #include <algorithm>

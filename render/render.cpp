@@ -1,3 +1,4 @@
+// The way from policy to plan. It decides nothing that rules or translation decide.
 #include "render/render.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// Policy to the one ordered list. It must not know how either layer is written.
 #include "render/rules.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The one list to iptables rules and to flower filters. It must not know the policy.
 #include "render/translate.hpp"
 
 #include <string>

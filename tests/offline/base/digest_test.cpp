@@ -1,3 +1,4 @@
+// SHA-256 against published vectors, and hex both ways.
 #include "base/digest.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Strict documents: what is read, and everything that is refused.
 #include "base/json.hpp"
 
 #include <gtest/gtest.h>

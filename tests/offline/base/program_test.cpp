@@ -1,3 +1,4 @@
+// Failures to exit codes, bounded reading, and answers that must arrive.
 #include "base/program.hpp"
 
 #include <fcntl.h>

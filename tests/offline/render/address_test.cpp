@@ -1,3 +1,4 @@
+// Addresses, prefixes, ports, and the sets and tables made of them.
 #include "render/address.hpp"
 
 #include <rapidcheck.h>

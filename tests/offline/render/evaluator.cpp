@@ -1,3 +1,4 @@
+// See evaluator.hpp.
 #include "evaluator.hpp"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// The link document and every value that it refuses.
 #include "render/link.hpp"
 
 #include "support.hpp"

@@ -1,3 +1,4 @@
+// The policy document: defaults, every refusal with its neighbour that is accepted, and the digest.
 #include "render/policy.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rates against what iptables-nft writes for them.
 #include "render/rate_limit.hpp"
 
 #include <rapidcheck.h>

@@ -1,3 +1,4 @@
+// The one ordered list, and the exceptions that it would make inert.
 #include "render/rules.hpp"
 
 #include <gmock/gmock.h>

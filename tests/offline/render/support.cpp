@@ -1,3 +1,4 @@
+// See support.hpp.
 #include "support.hpp"
 
 #include <spawn.h>

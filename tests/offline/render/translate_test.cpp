@@ -1,3 +1,4 @@
+// The two translations of the list, and what each refuses.
 #include "render/translate.hpp"
 
 #include <algorithm>
