@@ -280,10 +280,11 @@ TEST(Capabilities, AnExecutedProgramGetsNoneBack) {
       execl("/bin/grep", "grep", "-c", "^CapPrm:.*[1-9a-f]", "/proc/self/status", nullptr);
     });
     EXPECT_TRUE(WIFEXITED(status));
+    // Before the read: a child that failed leaves the pipe empty, and must not leave it open.
+    close(ends[1]);
     char answer = 0;
     EXPECT_EQ(1, read(ends[0], &answer, 1));
     close(ends[0]);
-    close(ends[1]);
     return answer == '1';
   };
   EXPECT_TRUE(permittedAfterExec(false)) << "the control lost its capabilities";
