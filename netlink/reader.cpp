@@ -397,6 +397,11 @@ void AttributeReader::ignore(std::uint16_t type, const char* reason) {
   }
 }
 
+void AttributeReader::discard(std::uint16_t type, const char* reason) {
+  static_cast<void>(reason);
+  static_cast<void>(take(type));
+}
+
 void AttributeReader::finish() {
   std::size_t index = 0;
   for (const Slot& slot : slots_.all()) {

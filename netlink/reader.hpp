@@ -103,6 +103,8 @@ class AttributeReader {
   // Takes an attribute, present or not, whose value carries no meaning for the verdict; `reason`
   // documents why. Its length and flags are checked all the same; what it nests is not.
   void ignore(std::uint16_t type, const char* reason);
+  // The same for an attribute that must be there.
+  void discard(std::uint16_t type, const char* reason);
 
   // Refuses what nobody took. A reader must be finished, or its owner has not accounted for it.
   void finish();

@@ -140,8 +140,8 @@ std::uint32_t generationOf(const Capture& capture, DumpId id) {
   }
   AttributeReader reader(nft::kGeneration, attributesOf<nfgenmsg>(message), "NFT_MSG_NEWGEN");
   const std::uint32_t generation = reader.u32(NFTA_GEN_ID);
-  reader.ignore(NFTA_GEN_PROC_PID, "names the process that asked: the reader itself");
-  reader.ignore(NFTA_GEN_PROC_NAME, "names the process that asked: the reader itself");
+  reader.discard(NFTA_GEN_PROC_PID, "names the process that asked: the reader itself");
+  reader.discard(NFTA_GEN_PROC_NAME, "names the process that asked: the reader itself");
   reader.finish();
   return generation;
 }

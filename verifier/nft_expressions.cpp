@@ -116,7 +116,7 @@ Expression readLimit(AttributeReader& data) {
 }
 
 Expression readCounter(AttributeReader& data) {
-  data.ignore(NFTA_COUNTER_BYTES, "grows with traffic; no verdict depends on it");
+  data.discard(NFTA_COUNTER_BYTES, "grows with traffic; no verdict depends on it");
   return Counter{data.u64(NFTA_COUNTER_PACKETS)};
 }
 

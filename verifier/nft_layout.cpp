@@ -87,7 +87,7 @@ class Layout {
       here = true;
       expectU32(reader, NFTA_TABLE_FLAGS, 0);
       expectU32(reader, NFTA_TABLE_USE, 1);  // the chain
-      reader.ignore(NFTA_TABLE_HANDLE, "names the table for deletion; no packet meets it");
+      reader.discard(NFTA_TABLE_HANDLE, "names the table for deletion; no packet meets it");
       reader.finish();
     });
     requireBoth(DumpId::kNftTables, seen, "table ip filter", "table ip6 filter");
@@ -161,9 +161,13 @@ class Layout {
       reader.refuse(NFTA_CHAIN_USE, "is " + std::to_string(uses) + ", expected " +
                                         std::to_string(rules) + ", the rules that were read");
     }
-    reader.ignore(NFTA_CHAIN_HANDLE, "names the chain for deletion; no packet meets it");
-    reader.ignore(NFTA_CHAIN_COUNTERS,
-                  "counts what reached the policy; iptables-nft-restore adds it on demand");
+    reader.discard(NFTA_CHAIN_HANDLE, "names the chain for deletion; no packet meets it");
+    // What reached the policy; iptables-nft-restore adds it on demand.
+    if (auto counters = reader.maybeNested(NFTA_CHAIN_COUNTERS)) {
+      counters->discard(NFTA_COUNTER_BYTES, "grows with traffic");
+      counters->discard(NFTA_COUNTER_PACKETS, "grows with traffic");
+      counters->finish();
+    }
     reader.finish();
   }
 

@@ -131,10 +131,11 @@ void readKeys(AttributeReader& options, FlowerFilter& filter) {
   filter.to = readDestination(options, family);
   filter.ipProtocol = options.maybeU8(TCA_FLOWER_KEY_IP_PROTO);
   filter.hopLimit = readByte(options, TCA_FLOWER_KEY_IP_TTL, TCA_FLOWER_KEY_IP_TTL_MASK);
-  if (filter.ipProtocol == kProtocolTcp || filter.ipProtocol == kProtocolUdp) {
-    filter.ports = readPorts(options, *filter.ipProtocol);
+  const std::uint8_t protocol = filter.ipProtocol.value_or(0);
+  if (protocol == kProtocolTcp || protocol == kProtocolUdp) {
+    filter.ports = readPorts(options, protocol);
   }
-  if (family == Family::kV6 && filter.ipProtocol == kProtocolIcmpV6) {
+  if (family == Family::kV6 && protocol == kProtocolIcmpV6) {
     filter.icmpType =
         readByte(options, TCA_FLOWER_KEY_ICMPV6_TYPE, TCA_FLOWER_KEY_ICMPV6_TYPE_MASK);
   }
@@ -147,8 +148,9 @@ std::uint64_t readStats(AttributeReader stats) {
   if (const auto wide = stats.maybeU64(TCA_STATS_PKT64)) {
     packets = *wide;
   }
-  stats.ignore(TCA_STATS_BASIC_HW, "the hardware's share of TCA_STATS_BASIC");
-  stats.ignore(TCA_STATS_QUEUE, "drops and overlimits repeat what the verdict and the packets say");
+  stats.discard(TCA_STATS_BASIC_HW, "the hardware's share of TCA_STATS_BASIC");
+  stats.discard(TCA_STATS_QUEUE,
+                "drops and overlimits repeat what the verdict and the packets say");
   stats.ignore(TCA_STATS_PAD, "alignment");
   stats.finish();
   return packets;
@@ -175,7 +177,7 @@ void readAction(AttributeReader& options, ReadFilter& result,
   list.finish();
 
   const auto parameters = structOf<tc_gact>(gact.bytes(TCA_GACT_PARMS));
-  gact.ignore(TCA_GACT_TM, "when the action was installed and used; no verdict depends on it");
+  gact.discard(TCA_GACT_TM, "when the action was installed and used; no verdict depends on it");
   gact.ignore(TCA_GACT_PAD, "alignment");
   gact.finish();
   if (parameters.action != TC_ACT_SHOT && parameters.action != TC_ACT_OK) {

@@ -1,6 +1,7 @@
 // Checks of qdiscs and chains; see tc_layout.hpp.
 #include "verifier/tc_layout.hpp"
 
+#include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -63,8 +64,11 @@ void checkQdisc(const RawMessage& message, std::span<Tally> tallies, std::string
   if (reader.u8(TCA_HW_OFFLOAD) != 0) {
     reader.refuse(TCA_HW_OFFLOAD, "is set on a link without hardware");
   }
-  reader.ignore(TCA_STATS2, "counters of the queue, which the filters' own counters do not need");
-  reader.ignore(TCA_STATS, "the same counters in their older form");
+  AttributeReader stats = reader.nested(TCA_STATS2);
+  stats.discard(TCA_STATS_BASIC, "counts packets, as the filters' own counters do better");
+  stats.discard(TCA_STATS_QUEUE, "how full a queue is that a plan does not have");
+  stats.finish();
+  reader.discard(TCA_STATS, "the same counters in their older form");
   reader.finish();
 }
 

@@ -379,6 +379,19 @@ TEST(Reader, RefusesBytesBetweenAndBehind) {
   EXPECT_THAT(reason(wire::join({one, two, Bytes(4)})), HasSubstr("attribute 0 is not known"));
 }
 
+TEST(Reader, WhatIsDiscardedMustBeThere) {
+  const Bytes payload = attribute(kOne, {1});
+  AttributeReader reader = read(payload);
+  reader.discard(kOne, "it is a test");
+  reader.finish();
+  EXPECT_THAT(refusal([&] {
+                AttributeReader other = read(payload);
+                other.discard(kTwo, "it is a test");
+                other.finish();
+              }),
+              HasSubstr("TWO: is missing"));
+}
+
 TEST(Reader, MisuseIsADefect) {
   const Bytes payload = wire::join({attribute(kOne, {1}), attribute(kListed, {})});
   const auto defect = [&](const auto& misuse) {

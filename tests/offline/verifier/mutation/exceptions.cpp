@@ -1,0 +1,154 @@
+// The list, and what an entry covers; see exceptions.hpp.
+#include "exceptions.hpp"
+
+#include <vector>
+
+namespace vethgate::test {
+namespace {
+
+using enum Change;
+
+constexpr std::string_view kAction = "filters.egress/TCA_OPTIONS/TCA_FLOWER_ACT/action/";
+constexpr std::string_view kExpression = "nft.rules/NFTA_RULE_EXPRESSIONS/NFTA_LIST_ELEM/";
+
+class List {
+ public:
+  // `paths` lie below `parent`.
+  List& add(std::string_view parent, std::initializer_list<std::string_view> paths, Changes changes,
+            const char* reason) {
+    for (const std::string_view path : paths) {
+      Exception exception{std::string(parent) + std::string(path), changes, reason};
+      list_.push_back(std::move(exception));
+    }
+    return *this;
+  }
+  // Narrows what was added last.
+  List& bytes(std::size_t first, std::size_t last) {
+    list_.back().first = first;
+    list_.back().last = last;
+    return *this;
+  }
+  List& ofLoopback() {
+    list_.back().loopbackOnly = true;
+    return *this;
+  }
+  [[nodiscard]] std::vector<Exception> take() && { return std::move(list_); }
+
+ private:
+  std::vector<Exception> list_;
+};
+
+std::vector<Exception> make() {
+  List list;
+  list.add("", {"kernel"}, {kDocument}, "repeated in the verdict; nothing depends on it");
+  list.add("", {"*"}, {kUnpad}, "padding behind the last attribute is no part of it");
+
+  // Order without a meaning.
+  list.add("", {"links", "qdiscs"}, {kSwap}, "links have no order");
+  list.add("", {"nft.tables", "nft.chains", "nft.rules"}, {kSwap},
+           "of different families: no packet meets both");
+  list.add("", {"filters.egress"}, {kSwap},
+           "filters of one pref do the same, so their order has no meaning");
+
+  // Names that the kernel gives.
+  list.add("nft.tables/", {"NFTA_TABLE_HANDLE"}, {kBit}, "names it for deletion");
+  list.add("nft.chains/", {"NFTA_CHAIN_HANDLE"}, {kBit}, "names it for deletion");
+  list.add("nft.rules/", {"NFTA_RULE_HANDLE"}, {kBit},
+           "names it for deletion; of a last rule, whose name no position repeats");
+  list.add(kAction, {"TCA_ACT_OPTIONS/TCA_GACT_PARMS"}, {kBit},
+           "the index of the action, which only has to be its own")
+      .bytes(0, 3);
+  list.add("nft.generation.before/", {"NFTA_GEN_PROC_PID", "NFTA_GEN_PROC_NAME"}, {kBit},
+           "names the process that asked");
+  list.add("nft.generation.after/", {"NFTA_GEN_PROC_PID", "NFTA_GEN_PROC_NAME"}, {kBit},
+           "names the process that asked");
+
+  // Counters and times.
+  list.add(kAction,
+           {"TCA_ACT_STATS/TCA_STATS_BASIC", "TCA_ACT_STATS/TCA_STATS_BASIC_HW",
+            "TCA_ACT_STATS/TCA_STATS_QUEUE"},
+           {kBit}, "counters");
+  list.add(kAction, {"TCA_ACT_OPTIONS/TCA_GACT_TM"}, {kBit},
+           "when the action was made and last used");
+  list.add(kExpression,
+           {"NFTA_EXPR_DATA(counter)/NFTA_COUNTER_BYTES",
+            "NFTA_EXPR_DATA(counter)/NFTA_COUNTER_PACKETS"},
+           {kBit}, "counters");
+  list.add("nft.chains/",
+           {"NFTA_CHAIN_COUNTERS/NFTA_COUNTER_BYTES", "NFTA_CHAIN_COUNTERS/NFTA_COUNTER_PACKETS"},
+           {kBit}, "counters");
+  list.add("nft.chains/", {"NFTA_CHAIN_COUNTERS"}, {kRemove}, "there only when somebody counts");
+  list.add("qdiscs/", {"TCA_STATS", "TCA_STATS2/TCA_STATS_BASIC", "TCA_STATS2/TCA_STATS_QUEUE"},
+           {kBit}, "counters");
+  list.add("qdiscs/", {"tcm_info"}, {kBit},
+           "the reference count, which rises with every concurrent reader");
+
+  // Links: what says neither which one it is nor whether something else acts on its packets. The
+  // probe reads them of any device of Linux 6.1 to 6.18, so it insists on none of them.
+  const char* const size = "how fast a link is, not where its packets go";
+  list.add("links/",
+           {"IFLA_MTU", "IFLA_MIN_MTU", "IFLA_MAX_MTU", "IFLA_TXQLEN", "IFLA_NUM_TX_QUEUES",
+            "IFLA_NUM_RX_QUEUES", "IFLA_GSO_MAX_SEGS", "IFLA_GSO_MAX_SIZE", "IFLA_GRO_MAX_SIZE",
+            "IFLA_TSO_MAX_SEGS", "IFLA_TSO_MAX_SIZE", "IFLA_GSO_IPV4_MAX_SIZE",
+            "IFLA_GRO_IPV4_MAX_SIZE"},
+           {kBit, kRemove}, size);
+  list.add("links/",
+           {"IFLA_CARRIER_CHANGES", "IFLA_CARRIER_UP_COUNT", "IFLA_CARRIER_DOWN_COUNT",
+            "IFLA_PROMISCUITY", "IFLA_ALLMULTI"},
+           {kBit, kRemove}, "counters");
+  list.add("links/", {"IFLA_STATS", "IFLA_STATS64"}, {kBit, kRemove, kShorten, kLengthen},
+           "counters, more of them with every kernel");
+  list.add("links/", {"IFLA_LINKMODE", "IFLA_CARRIER", "IFLA_PROTO_DOWN", "IFLA_GROUP"},
+           {kBit, kRemove}, "states and settings that filter nothing");
+  list.add("links/", {"IFLA_BROADCAST"}, {kBit, kRemove, kShorten, kLengthen},
+           "states and settings that filter nothing");
+  list.add("links/", {"IFLA_MAP"}, {kBit, kRemove}, "hardware, which a veth is not");
+  list.add("links/", {"IFLA_QDISC"}, {kBit, kRemove}, "the name of what the qdisc dump holds");
+  list.add("links/", {"IFLA_AF_SPEC"}, {kBit, kRemove, kShorten, kLengthen},
+           "settings of addresses, which gVisor strips");
+  const char* const loopback = "of the loopback, which is known by its kind of hardware and flags";
+  list.add("links/", {"IFLA_ADDRESS"}, {kBit, kRemove, kShorten, kLengthen}, loopback).ofLoopback();
+  list.add("links/", {"IFLA_ADDRESS:nla_len"}, {kBit}, loopback).ofLoopback();
+  list.add("links/", {"IFLA_IFNAME"}, {kBit}, loopback).ofLoopback();
+  list.add(
+      "links/", {"IFLA_OPERSTATE"}, {kBit},
+      "whether it may be used is in its flags; it tells dormant tunnels, of which here are none");
+  list.add("links/", {"ifi_flags"}, {kBit},
+           "all but UP of the job's link and LOOPBACK of the loopback, such as PROMISC");
+  list.add("links/", {"IFLA_LINK_NETNSID"}, {kBit},
+           "the name of the peer's namespace in this one; that it is elsewhere is what counts");
+  list.add("links/", {"IFLA_DEVLINK_PORT", "IFLA_DPLL_PIN"}, {kRemove, kLengthen},
+           "hardware, which a veth is not; sent empty from Linux 6.2 and 6.7 on");
+  list.add("", {"links"}, {kShorten}, "without the last attributes, which are of those above");
+  list.add("links/", {"IFLA_BROADCAST:nla_len"}, {kBit}, "the same as one byte less");
+  // The new number is that of another attribute of this section that the message lacks.
+  const char* const another = "turns one that has no meaning into another";
+  list.add("links/",
+           {"IFLA_ALLMULTI:nla_type", "IFLA_BROADCAST:nla_type", "IFLA_CARRIER_CHANGES:nla_type",
+            "IFLA_CARRIER_UP_COUNT:nla_type", "IFLA_MIN_MTU:nla_type", "IFLA_MTU:nla_type",
+            "IFLA_NUM_RX_QUEUES:nla_type", "IFLA_NUM_TX_QUEUES:nla_type",
+            "IFLA_PROTO_DOWN:nla_type", "IFLA_QDISC:nla_type", "IFLA_TSO_MAX_SIZE:nla_type",
+            "IFLA_TXQLEN:nla_type", "IFLA_GRO_IPV4_MAX_SIZE:nla_type"},
+           {kBit}, another);
+  list.add("links/", {"IFLA_CARRIER", "IFLA_CARRIER_CHANGES", "IFLA_PROTO_DOWN"}, {kRetype},
+           another);
+  list.add("links/", {"IFLA_MTU"}, {kRetype}, "gives the loopback a peer, which nothing follows")
+      .ofLoopback();
+  return std::move(list).take();
+}
+
+}  // namespace
+
+const std::vector<Exception>& exceptions() {
+  static const std::vector<Exception> list = make();
+  return list;
+}
+
+bool covers(const Exception& exception, const Mutant& mutant) {
+  return exception.changes.contains(mutant.change) &&
+         (exception.path == "*" || exception.path == mutant.path) &&
+         (!exception.loopbackOnly || mutant.message == 0) && exception.first <= mutant.position &&
+         mutant.position <= exception.last;
+}
+
+}  // namespace vethgate::test

@@ -1,0 +1,45 @@
+// The places of a capture that carry no meaning, each with its reason: the only ones in which a
+// change may go unrefused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "mutants.hpp"
+
+namespace vethgate::test {
+
+// A set of changes.
+class Changes {
+ public:
+  constexpr Changes(std::initializer_list<Change> changes) {
+    for (const Change change : changes) {
+      bits_ = static_cast<std::uint16_t>(bits_ | (1U << static_cast<unsigned>(change)));
+    }
+  }
+  [[nodiscard]] constexpr bool contains(Change change) const {
+    return (bits_ >> static_cast<unsigned>(change) & 1U) != 0;
+  }
+
+ private:
+  std::uint16_t bits_ = 0;
+};
+
+struct Exception {
+  std::string path;  // "*": any
+  Changes changes;
+  const char* reason;
+  // Mutant::position, both ends included.
+  std::size_t first = 0;
+  std::size_t last = static_cast<std::size_t>(-1);
+  bool loopbackOnly = false;  // of the first message of links
+};
+
+[[nodiscard]] const std::vector<Exception>& exceptions();
+
+[[nodiscard]] bool covers(const Exception& exception, const Mutant& mutant);
+
+}  // namespace vethgate::test

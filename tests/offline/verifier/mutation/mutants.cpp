@@ -1,0 +1,347 @@
+// The generator; see mutants.hpp.
+#include "mutants.hpp"
+
+#include <linux/netlink.h>
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "schema.hpp"
+
+namespace vethgate::test {
+namespace {
+
+constexpr std::array<std::string_view, kChangeCount> kNames = {
+    "bit",   "remove", "duplicate", "retype", "flags", "lengthen", "shorten",   "exchange",
+    "unpad", "cut",    "drop",      "double", "swap",  "move",     "interrupt", "document"};
+
+using Show = std::function<void(const Mutant&)>;
+
+template <class Value>
+void store(RawMessage& message, std::size_t at, Value value) {
+  std::memcpy(message.data() + at, &value, sizeof value);
+}
+
+std::uint16_t flagsOf(const RawMessage& message) {
+  std::uint16_t flags = 0;
+  std::memcpy(&flags, message.data() + offsetof(nlmsghdr, nlmsg_flags), sizeof flags);
+  return flags;
+}
+
+// All changes within one message.
+class MessageMutants {
+ public:
+  MessageMutants(DumpId id, std::size_t number, RawMessage& message, const Show& show)
+      : number_(number),
+        message_(message),
+        original_(message),
+        anatomy_(dissect(id, message)),
+        root_(dumpName(id)),
+        show_(show) {}
+
+  void all() {
+    bits();
+    cuts();
+    interrupt();
+    if (!anatomy_.attributes.empty()) {
+      attributes(anatomy_.attributes);
+      wholePayload();
+    }
+  }
+
+ private:
+  void show(Change change, std::string_view path, std::size_t position, unsigned bit = 0) {
+    if (message_ == original_) {
+      throw std::logic_error(std::string(path) + ": a change changes nothing");
+    }
+    show_({change, path, number_, position, bit});
+  }
+
+  void bits() {
+    for (const Region& region : anatomy_.regions) {
+      for (std::size_t at = region.begin; at < region.end; ++at) {
+        for (unsigned bit = 0; bit < 8; ++bit) {
+          message_[at] = static_cast<std::uint8_t>(message_[at] ^ (1U << bit));
+          show(Change::kBit, region.path, at - region.begin, bit);
+          message_[at] = original_[at];
+        }
+      }
+    }
+  }
+
+  void cuts() {
+    for (std::size_t size = 0; size < original_.size(); ++size) {
+      message_.resize(size);
+      show(Change::kCut, root_, size);
+      message_ = original_;
+    }
+    message_.resize(original_.size() + 4);
+    show(Change::kCut, root_, message_.size());
+    message_ = original_;
+  }
+
+  void interrupt() {
+    store(message_, offsetof(nlmsghdr, nlmsg_flags),
+          static_cast<std::uint16_t>(flagsOf(message_) | NLM_F_DUMP_INTR));
+    show(Change::kInterrupt, root_, 0);
+    message_ = original_;
+  }
+
+  // Puts the message together from what the tree is now.
+  void rebuilt(Change change, std::string_view path, std::size_t position) {
+    payload(serialize(anatomy_.attributes));
+    show(change, path, position);
+    message_ = original_;
+  }
+
+  void payload(const Bytes& bytes) {
+    message_.resize(anatomy_.attributesAt);
+    message_.insert(message_.end(), bytes.begin(), bytes.end());
+    store(message_, offsetof(nlmsghdr, nlmsg_len), static_cast<std::uint32_t>(message_.size()));
+  }
+
+  // The attributes of the message cut at each byte, and four bytes more, with the right nlmsg_len.
+  void wholePayload() {
+    const Bytes whole = serialize(anatomy_.attributes);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      payload(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+      const bool unpadded = size + paddingOf(anatomy_.attributes.back()) == whole.size();
+      show(unpadded ? Change::kUnpad : Change::kShorten, root_, size);
+      message_ = original_;
+    }
+    Bytes more = whole;
+    more.resize(whole.size() + 4);
+    payload(more);
+    show(Change::kLengthen, root_, 4);
+    message_ = original_;
+  }
+
+  static std::size_t paddingOf(const Node& last) {
+    return last.nested ? 0 : NLA_ALIGN(last.value.size()) - last.value.size();
+  }
+
+  void attributes(std::vector<Node>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string path = list[i].path;
+      const Node node = list[i];
+      const auto here = [&list, i] { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+      list.erase(here());
+      rebuilt(Change::kRemove, path, 0);
+      list.insert(here(), node);
+      list.insert(here(), node);
+      rebuilt(Change::kDuplicate, path, 0);
+      list.erase(here());
+      if (i + 1 < list.size() && list[i + 1].type == node.type &&
+          serialize({list[i]}) != serialize({list[i + 1]})) {
+        std::swap(list[i], list[i + 1]);
+        rebuilt(Change::kExchange, path, 0);
+        std::swap(list[i], list[i + 1]);
+      }
+      const unsigned bits = node.type & ~static_cast<unsigned>(NLA_TYPE_MASK);
+      const unsigned type = node.type & NLA_TYPE_MASK;
+      for (const unsigned other : {type - 1, type + 1}) {
+        list[i].type = static_cast<std::uint16_t>(bits | (other & NLA_TYPE_MASK));
+        rebuilt(Change::kRetype, path, other);
+      }
+      for (const unsigned flag : {NLA_F_NESTED, NLA_F_NET_BYTEORDER}) {
+        list[i].type = static_cast<std::uint16_t>(node.type ^ flag);
+        rebuilt(Change::kFlags, path, flag);
+      }
+      list[i] = node;
+      resize(list[i], node);
+      if (node.nested) {
+        attributes(list[i].children);
+      }
+    }
+  }
+
+  void resize(Node& node, const Node& before) {
+    const Bytes value = before.nested ? serialize(before.children) : before.value;
+    node.nested = false;
+    node.children.clear();
+    for (std::size_t size = 0; size < value.size(); ++size) {
+      node.value.assign(value.begin(), value.begin() + static_cast<std::ptrdiff_t>(size));
+      const bool unpadded =
+          before.nested && size + paddingOf(before.children.back()) == value.size();
+      rebuilt(unpadded ? Change::kUnpad : Change::kShorten, before.path, size);
+    }
+    for (const std::size_t more : {1, 4}) {
+      node.value = value;
+      node.value.resize(value.size() + more);
+      rebuilt(Change::kLengthen, before.path, more);
+    }
+    node = before;
+  }
+
+  std::size_t number_;
+  RawMessage& message_;
+  const RawMessage original_;
+  Anatomy anatomy_;
+  const std::string root_;
+  const Show& show_;
+};
+
+std::vector<DumpId> allDumps() {
+  std::vector<DumpId> ids;
+  for (std::size_t i = 0; i < kDumpCount; ++i) {
+    ids.push_back(static_cast<DumpId>(i));
+  }
+  return ids;
+}
+
+bool endsWithDone(const std::vector<RawMessage>& dump) {
+  nlmsghdr header{};
+  std::memcpy(&header, dump.back().data(), sizeof header);
+  return header.nlmsg_type == NLMSG_DONE;
+}
+
+// Changes of the list of messages.
+void listMutants(Capture& capture, DumpId id, const Show& show) {
+  auto& dump = *capture.dump(id);
+  const std::vector<RawMessage> original = dump;
+  const std::string path(dumpName(id));
+  for (std::size_t i = 0; i < original.size(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    dump.erase(dump.begin() + at);
+    show({Change::kDrop, path, i});
+    for (const DumpId other : allDumps()) {
+      if (other != id) {
+        auto& target = *capture.dump(other);
+        const auto place =
+            target.insert(target.end() - (endsWithDone(target) ? 1 : 0), original[i]);
+        show({Change::kMove, path, i, static_cast<std::size_t>(other)});
+        target.erase(place);
+      }
+    }
+    dump = original;
+    dump.insert(dump.begin() + at, original[i]);
+    show({Change::kDouble, path, i});
+    dump = original;
+    if (i + 1 < original.size()) {
+      std::swap(dump[i], dump[i + 1]);
+      show({Change::kSwap, path, i});
+      dump = original;
+    }
+  }
+}
+
+// Changes of what holds the dumps.
+void documentMutants(Capture& capture, const Show& show) {
+  const auto document = [&show](std::string_view path, std::size_t position = 0) {
+    show({Change::kDocument, path, 0, position});
+  };
+  for (const DumpId id : allDumps()) {
+    const std::string path(dumpName(id));
+    const auto original = capture.dump(id);
+    capture.dump(id) = std::nullopt;
+    document(path + ":missing");
+    capture.dump(id).emplace();
+    document(path + ":empty");
+    capture.dump(id) = original;
+    for (const DumpId other : allDumps()) {
+      if (other != id) {
+        capture.dump(id) = capture.dump(other);
+        document(path + ":replaced", static_cast<std::size_t>(other));
+        capture.dump(id) = original;
+      }
+      if (id < other) {
+        std::swap(capture.dump(id), capture.dump(other));
+        document(path + ":exchanged", static_cast<std::size_t>(other));
+        std::swap(capture.dump(id), capture.dump(other));
+      }
+    }
+  }
+  const std::uint64_t netns = capture.netns;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    capture.netns = netns ^ (std::uint64_t{1} << bit);
+    document("netns", bit);
+  }
+  capture.netns = netns;
+  for (const char* table : {"ip filter", "ip6 nat", "arp filter"}) {
+    capture.legacy.emplace_back(table);
+    document("legacy");
+    capture.legacy.pop_back();
+  }
+  capture.kernel.push_back('x');
+  document("kernel");
+  capture.kernel.pop_back();
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos) {
+    throw std::logic_error("no " + from + " in the document");
+  }
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::string_view changeName(Change change) { return kNames[static_cast<std::size_t>(change)]; }
+
+std::string describe(const Mutant& mutant) {
+  return std::string(changeName(mutant.change)) + " of " + std::string(mutant.path) + ", message " +
+         std::to_string(mutant.message) + ", at " + std::to_string(mutant.position) +
+         (mutant.change == Change::kBit ? "." + std::to_string(mutant.bit) : "");
+}
+
+std::uint64_t placeOf(const Mutant& mutant) {
+  // Of lists, each message is a place of its own; of links too, since only one of them is the
+  // job's.
+  const bool list = mutant.path.starts_with("links") || mutant.change == Change::kDrop ||
+                    mutant.change == Change::kDouble || mutant.change == Change::kSwap ||
+                    mutant.change == Change::kMove;
+  const std::array<std::size_t, 4> numbers = {static_cast<std::size_t>(mutant.change),
+                                              mutant.position, mutant.bit,
+                                              list ? mutant.message : 0};
+  std::uint64_t hash = std::hash<std::string_view>{}(mutant.path);
+  for (const std::size_t number : numbers) {
+    hash = (hash ^ number) * 0x9e3779b97f4a7c15U;  // 2^64 divided by the golden ratio
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+void forEachMutant(Capture& capture, const std::function<void(const Mutant&)>& show) {
+  for (const DumpId id : allDumps()) {
+    auto& dump = *capture.dump(id);
+    for (std::size_t i = 0; i < dump.size(); ++i) {
+      MessageMutants(id, i, dump[i], show).all();
+    }
+    listMutants(capture, id, show);
+  }
+  documentMutants(capture, show);
+}
+
+std::vector<TextMutant> textMutants(const Capture& capture) {
+  const std::string text = captureText(capture);
+  std::vector<TextMutant> mutants = {
+      {"another version", replaced(text, "\"version\":1", "\"version\":2")},
+      {"no version", replaced(text, "\"version\":1,", "")},
+      {"a field more", replaced(text, "{\"version\"", "{\"more\":1,\"version\"")},
+      {"a field twice", replaced(text, "{\"version\":1", "{\"version\":1,\"version\":1")},
+      {"netns is text", replaced(text, "\"netns\":", "\"netns\":\"1\",\"was\":")},
+      {"no kernel", replaced(text, "\"kernel\":", "\"colonel\":")},
+      {"no legacy", replaced(text, "\"legacy\":", "\"modern\":")},
+      {"no messages", replaced(text, "\"messages\":[", "\"massages\":[")},
+      {"text behind the document", text + "x"},
+      {"a byte order mark", "\xEF\xBB\xBF" + text},
+      {"upper-case hex", replaced(text, "\n\"", "\n\"AA")},
+      {"half a byte", replaced(text, "\n\"", "\n\"0")},
+  };
+  for (const DumpId id : allDumps()) {
+    const std::string name(dumpName(id));
+    const std::string field = "\"name\":\"" + name + "\"";
+    mutants.push_back({name + " renamed", replaced(text, field, "\"name\":\"" + name + "2\"")});
+    mutants.push_back({name + " with a field more", replaced(text, field, field + ",\"more\":1")});
+    const std::string again = "{" + field + ",\"messages\":[]},{" + field;
+    mutants.push_back({name + " twice", replaced(text, "{" + field, again)});
+    const std::string foreign = R"({"name":"nft.other","messages":[]},{)" + field;
+    mutants.push_back({"another dump before " + name, replaced(text, "{" + field, foreign)});
+  }
+  return mutants;
+}
+
+}  // namespace vethgate::test

@@ -1,0 +1,64 @@
+// Every single change of a capture that its structure allows, one at a time.
+// The capture is changed in place, shown, and put back: a mutant costs what judging it costs.
+// Not among the changes, since netlink gives it no meaning: the order of attributes of different
+// types within one level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verifier/capture.hpp"
+
+namespace vethgate::test {
+
+enum class Change : std::uint8_t {
+  // Of any byte.
+  kBit,  // one bit flipped
+  // Of one attribute; the lengths around it are right.
+  kRemove,
+  kDuplicate,
+  kRetype,    // the type one up or one down
+  kFlags,     // NLA_F_NESTED or NLA_F_NET_BYTEORDER toggled
+  kLengthen,  // one or four zero bytes more
+  kShorten,   // cut at each byte; of a nested one its payload
+  kExchange,  // with the next one of its own type
+  kUnpad,     // without the padding behind the last one of a level
+  // Of one message.
+  kCut,  // at each byte, nlmsg_len untouched
+  kDrop,
+  kDouble,
+  kSwap,       // with the next
+  kMove,       // to each other dump
+  kInterrupt,  // NLM_F_DUMP_INTR
+  // Of the document.
+  kDocument,
+};
+inline constexpr std::size_t kChangeCount = 16;
+[[nodiscard]] std::string_view changeName(Change change);
+
+struct Mutant {
+  Change change;
+  std::string_view path;     // "filters.egress/TCA_OPTIONS/TCA_FLOWER_FLAGS"
+  std::size_t message = 0;   // its number in the dump
+  std::size_t position = 0;  // kBit: byte within the place; elsewhere the variant
+  unsigned bit = 0;          // kBit
+};
+[[nodiscard]] std::string describe(const Mutant& mutant);
+// The same for mutants that differ only in the message that they are made from: a hash.
+[[nodiscard]] std::uint64_t placeOf(const Mutant& mutant);
+
+// Calls `show` with the capture in its changed state, for every mutant.
+void forEachMutant(Capture& capture, const std::function<void(const Mutant&)>& show);
+
+// Changes that only the text of the document can have. All of them must be refused when it is read.
+struct TextMutant {
+  std::string name;
+  std::string text;
+};
+[[nodiscard]] std::vector<TextMutant> textMutants(const Capture& capture);
+
+}  // namespace vethgate::test
