@@ -169,10 +169,16 @@ TEST_P(MissingMechanism, IsNamedAndNothingIsTouched) {
   Host host;
   const Job job(host);
   const Rendered rendered = prepare(job, kReferencePolicy);
+  const std::string before = snapshot(job);
+  Finished refused;
   {
     const ModuleAbsent absent(GetParam().module);
-    expectRefusal(job, rendered.plan, 6, GetParam().named);
+    refused = applyPlan(job.netns(), rendered.plan);
   }
+  EXPECT_EQ(refused.exit, 6) << refused.summary();
+  EXPECT_THAT(refused.lastErrorLine(), HasSubstr(GetParam().named));
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(snapshot(job), before);
   const Finished applied = applyPlan(job.netns(), rendered.plan);
   EXPECT_TRUE(applied.ok()) << "with the module: " << applied.summary();
   EXPECT_TRUE(verify(job.netns(), kReferencePolicy, rendered.link).contained());
@@ -182,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kernel, MissingMechanism,
     testing::Values(Missing{"cls_flower", "cls_flower"}, Missing{"act_gact", "act_gact"},
                     Missing{"sch_ingress", "sch_ingress"}, Missing{"xt_LOG", "LOG"},
-                    Missing{"xt_hl", "hl"}, Missing{"nft_limit", "limit"},
+                    Missing{"xt_hl", "hl"}, Missing{"nft_limit", "rule 1 of"},
                     Missing{"nft_compat", "nft_compat"}, Missing{"nf_tables", "nf_tables"}),
     [](const auto& one) { return std::string(one.param.module); });
 

@@ -28,7 +28,8 @@ constexpr const char* kReceives = "recvfrom,recvmsg,recvmmsg";
 
 Finished applyUnderStrace(const Job& job, const std::string& plan, const std::string& injection,
                           const std::string& log) {
-  return run({.argv = {"strace", "-f", "-qq", "-o", log, "-e", injection, program("apply")},
+  return run({.argv = {"strace", "-f", "--seccomp-bpf", "-qq", "-o", log, "-e", injection,
+                       program("apply")},
               .input = plan,
               .in = &job.netns()});
 }

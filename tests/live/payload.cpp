@@ -35,7 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Long enough for a connect through an emulated CPU and gVisor's stack several times over.
-constexpr auto kDeadline = std::chrono::seconds{5};
+constexpr auto kDeadline = std::chrono::seconds{4};
 // A lost or early datagram is sent again, as any resolver would.
 constexpr auto kResend = std::chrono::seconds{1};
 constexpr std::string_view kProbe = "vethgate payload";

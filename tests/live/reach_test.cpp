@@ -184,28 +184,27 @@ Evidence gather(Runtime runtime, const char* policy, const std::set<std::string_
           std::move(verdict), job.linkLocalTarget(), neighbour.linkLocalTarget()};
 }
 
-class ReachTest : public testing::TestWithParam<std::pair<Runtime, Row>> {
- protected:
-  // The payload runs when the first of its rows is asked for.
-  static const Evidence& evidence(Runtime runtime, const Row& row) {
-    static std::map<std::pair<Runtime, const char*>, Evidence> gathered;
-    const auto key = std::make_pair(runtime, row.policy);
-    if (!gathered.contains(key)) {
-      std::set<std::string_view> targets;
-      for (const Row& one : everyRow(kNo)) {
-        if (one.policy == row.policy) {
-          targets.insert(one.target);
-        }
+// The payload runs when the first of its rows is asked for.
+const Evidence& evidence(Runtime runtime, const char* policy) {
+  static std::map<std::pair<Runtime, const char*>, Evidence> gathered;
+  const auto key = std::make_pair(runtime, policy);
+  if (!gathered.contains(key)) {
+    std::set<std::string_view> targets;
+    for (const Row& one : everyRow(kNo)) {
+      if (one.policy == policy) {
+        targets.insert(one.target);
       }
-      gathered.emplace(key, gather(runtime, row.policy, targets));
     }
-    return gathered.at(key);
+    gathered.emplace(key, gather(runtime, policy, targets));
   }
-};
+  return gathered.at(key);
+}
+
+class ReachTest : public testing::TestWithParam<std::pair<Runtime, Row>> {};
 
 TEST_P(ReachTest, IsAsThePolicySays) {
   const auto& [runtime, row] = GetParam();
-  const Evidence& found = evidence(runtime, row);
+  const Evidence& found = evidence(runtime, row.policy);
   const bool local = row.target == kLinkLocal;
   const std::string target = local ? found.linkLocal : std::string(row.target);
 
@@ -247,6 +246,49 @@ INSTANTIATE_TEST_SUITE_P(Runc, ReachTest, testing::ValuesIn(under(Runtime::kRunc
                          rowName);
 INSTANTIATE_TEST_SUITE_P(Crun, ReachTest,
                          testing::ValuesIn(under(Runtime::kCrun, leakAndClosure(kNo))), rowName);
+
+// Which layer it was that dropped the packets to 10.0.0.0/8, by the counters of the verdict.
+std::uint64_t dropped(const Evidence& found, std::string_view layer) {
+  std::uint64_t packets = 0;
+  for (const auto& [rule, count] : found.verdictAfter.document.at("drops").items()) {
+    if (rule.starts_with(layer) && rule.find("10.0.0.0/8") != std::string::npos) {
+      packets += count.get<std::uint64_t>();
+    }
+  }
+  return packets;
+}
+
+TEST(RuncCounters, OutputRulesDropWhatAnOrdinarySocketSends) {
+  const Evidence& found = evidence(Runtime::kRunc, kReferencePolicy);
+  EXPECT_GT(dropped(found, "iptables v4"), 0U) << found.verdictAfter.document.dump(1);
+  EXPECT_EQ(dropped(found, "flower"), 0U) << found.verdictAfter.document.dump(1);
+}
+
+TEST(GvisorCounters, VethFiltersDropWhatOutputRulesNeverSee) {
+  for (const Runtime runtime : {Runtime::kRunscBookworm, Runtime::kRunscBackports}) {
+    const Evidence& found = evidence(runtime, kReferencePolicy);
+    EXPECT_EQ(dropped(found, "iptables"), 0U) << found.verdictAfter.document.dump(1);
+    EXPECT_GT(dropped(found, "flower"), 0U) << found.verdictAfter.document.dump(1);
+  }
+}
+
+// The allow-list drops everything but what it lists, and a job's own loopback, which leaves
+// nothing.
+TEST(Runc, LoopbackStaysOpenInAllowListMode) {
+  Host host;
+  const Job job(host);
+  Services inside(job.netns());
+  const std::string loopback = "tcp:127.0.0.1:9999";
+  const std::string loopbackV6 = "tcp:[::1]:9999";
+  inside.listenOn(loopback);
+  inside.listenOn(loopbackV6);
+  (void)contain(job, kAllowListPolicy);
+  const std::string denied(kDeniedTcp);
+  const PayloadReport report = runPayload(Runtime::kRunc, job, {loopback, loopbackV6, denied});
+  EXPECT_EQ(report.outcome(loopback), Outcome::kConnected) << report;
+  EXPECT_EQ(report.outcome(loopbackV6), Outcome::kConnected) << report;
+  EXPECT_EQ(report.outcome(denied), Outcome::kRefused) << report;
+}
 
 }  // namespace
 }  // namespace vethgate::live

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <ostream>
 
 #include "tests/live/fixture/containment.hpp"
 #include "tests/live/fixture/policies.hpp"
+#include "tests/live/fixture/xdp.hpp"
 
 namespace vethgate::live {
 namespace {
@@ -42,6 +44,9 @@ Victim findVictim(const std::string& planText) {
 }
 
 using Words = std::vector<std::string>;
+
+// In the words that a reason must hold: the number of the victim's rule.
+constexpr const char* kVictimsRule = "the victim's rule";
 
 struct Change {
   const char* name;
@@ -160,13 +165,13 @@ std::vector<Change> changes() {
       {"FilterWithOtherAction",
        newFilter({"dst_ip", kPrefix, "action", "skbedit", "priority", "1"}),
        {"skbedit"}},
-      {"FilterWithoutAction", newFilter({"dst_ip", kPrefix}), {"action"}},
+      {"FilterWithoutAction", newFilter({"dst_ip", kPrefix}), {"FLOWER_ACT"}},
       {"FilterThatDropsAtRandom",
        newFilter({"dst_ip", kPrefix, "action", "gact", "drop", "random", "netrand", "pass", "2"}),
        {"PROB"}},
       {"FilterNarrowedToTcp",
        newFilter({"ip_proto", "tcp", "dst_ip", kPrefix, "action", "gact", "drop"}),
-       {"tcp"}},
+       {"protocol is 6"}},
       {"FilterNarrowedToASource",
        newFilter({"src_ip", "172.31.0.11", "dst_ip", kPrefix, "action", "gact", "drop"}),
        {"SRC"}},
@@ -180,8 +185,8 @@ std::vector<Change> changes() {
        },
        {"matchall"}},
       {"ActionChangedUnderTheFilter", changeTheActionItself, {"pass"}},
-      {"ActionShared", shareTheAction, {"4242"}},
-      {"ActionBoundTwice", bindTheActionTwice, {"bind"}},
+      {"ActionShared", shareTheAction, {"ref 2 and bind 1"}},
+      {"ActionBoundTwice", bindTheActionTwice, {"ref 2 and bind 2"}},
       {"FilterAtPref99",
        command({"tc", "filter", "add", "dev", kJobLink, "egress", "protocol", "ip", "pref", "99",
                 "flower", "dst_ip", "10.9.8.7", "action", "gact", "pass"}),
@@ -190,7 +195,7 @@ std::vector<Change> changes() {
        command({"tc", "chain", "add", "dev", kJobLink, "egress", "chain", "5", "protocol", "ip",
                 "flower", "dst_ip", "0.0.0.0/8"}),
        {"chain"}},
-      {"SharedBlock", moveToASharedBlock, {"block"}},
+      {"SharedBlock", moveToASharedBlock, {"TCA_EGRESS_BLOCK"}},
       {"FilterOnIngressAsWell",
        command({"tc", "filter", "add", "dev", kJobLink, "ingress", "protocol", "all", "pref", "1",
                 "flower", "action", "gact", "drop"}),
@@ -200,12 +205,18 @@ std::vector<Change> changes() {
       {"QdiscOnLoopback", command({"tc", "qdisc", "add", "dev", "lo", "clsact"}), {"clsact"}},
 
       // The OUTPUT rules.
-      {"RuleNarrowedToTcp", newRule({"-d", kPrefix, "-p", "tcp", "-j", "DROP"}), {"tcp"}},
-      {"RuleNarrowedToASource", newRule({"-s", "172.31.0.11", "-d", kPrefix, "-j", "DROP"}), {}},
-      {"RuleNarrowedToALink", newRule({"-o", "eth1", "-d", kPrefix, "-j", "DROP"}), {}},
-      {"RuleReplacedByReturn", newRule({"-d", kPrefix, "-j", "RETURN"}), {}},
-      {"RuleReplacedByAccept", newRule({"-d", kPrefix, "-j", "ACCEPT"}), {"accept"}},
-      {"RuleReplacedByAShorterPrefix", newRule({"-d", "10.0.0.0/9", "-j", "DROP"}), {"10.0.0.0/9"}},
+      {"RuleNarrowedToTcp",
+       newRule({"-d", kPrefix, "-p", "tcp", "-j", "DROP"}),
+       {kVictimsRule, "protocol is 6"}},
+      {"RuleNarrowedToASource",
+       newRule({"-s", "172.31.0.11", "-d", kPrefix, "-j", "DROP"}),
+       {kVictimsRule}},
+      {"RuleNarrowedToALink", newRule({"-o", "eth1", "-d", kPrefix, "-j", "DROP"}), {kVictimsRule}},
+      {"RuleReplacedByReturn", newRule({"-d", kPrefix, "-j", "RETURN"}), {kVictimsRule}},
+      {"RuleReplacedByAccept", newRule({"-d", kPrefix, "-j", "ACCEPT"}), {kVictimsRule, "accept"}},
+      {"RuleReplacedByAShorterPrefix",
+       newRule({"-d", "10.0.0.0/9", "-j", "DROP"}),
+       {kVictimsRule, "10.0.0.0/9"}},
       {"RuleDeleted",
        [](const Job& job, const Victim& victim, const Rendered&) {
          tool(job, {"iptables-nft", "-D", "OUTPUT", victim.rule});
@@ -214,7 +225,9 @@ std::vector<Change> changes() {
       {"AcceptInserted", command({"iptables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
       {"AcceptInsertedV6", command({"ip6tables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
       {"AcceptAppended", command({"iptables-nft", "-A", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
-      {"ChainPolicyChanged", command({"iptables-nft", "-P", "OUTPUT", "DROP"}), {"policy"}},
+      {"ChainPolicyChanged",
+       command({"iptables-nft", "-P", "OUTPUT", "DROP"}),
+       {"NFTA_CHAIN_POLICY"}},
       {"UserChain", command({"iptables-nft", "-N", "OTHER"}), {"OTHER"}},
       {"InputChain", command({"iptables-nft", "-A", "INPUT", "-j", "DROP"}), {"INPUT"}},
       {"NatTable", command({"iptables-nft", "-t", "nat", "-N", "OTHER"}), {"nat"}},
@@ -223,26 +236,23 @@ std::vector<Change> changes() {
 
       // nf_tables in any family.
       {"OutputChainInTableInet",
-       nft("table inet other { chain output { type filter hook output priority -10; accept; } }"),
+       nft("table inet other {\n chain output {\n type filter hook output priority -10\n"
+           "accept\n }\n }\n"),
        {"inet", "other"}},
       {"TableNetdev",
-       nft("table netdev other { chain out { type filter hook ingress device eth0 priority 0; } }"),
+       nft("table netdev other {\n chain out {\n type filter hook ingress device eth0 priority 0\n"
+           "}\n }\n"),
        {"netdev", "other"}},
       {"TableBridge", nft("table bridge other { }"), {"bridge", "other"}},
       {"TableArp", nft("table arp other { }"), {"arp", "other"}},
       {"TableIp", nft("table ip other { }"), {"other"}},
-      {"TableDormant", nft("table ip filter { flags dormant; }"), {"dormant"}},
-      {"Set", nft("table ip filter { set other { type ipv4_addr; } }"), {"other"}},
-      {"Object", nft("table ip filter { counter other { } }"), {"other"}},
+      {"TableDormant", nft("table ip filter { flags dormant; }"), {"NFTA_TABLE_FLAGS"}},
+      {"Set", nft("add set ip filter other { type ipv4_addr; }\n"), {"other"}},
+      {"Object", nft("add counter ip filter other\n"), {"other"}},
       {"Flowtable",
-       nft("table ip filter { flowtable other { hook ingress priority 0; devices = { eth0 }; } }"),
+       nft("add flowtable ip filter other { hook ingress priority 0; devices = { eth0 }; }\n"),
        {"other"}},
 
-      // The link.
-      {"SecondLink", command({"ip", "link", "add", "dummy0", "type", "dummy"}), {"dummy0"}},
-      {"OtherMac",
-       command({"ip", "link", "set", "dev", kJobLink, "address", "02:00:00:00:99:02"}),
-       {}},
   };
 }
 
@@ -252,17 +262,58 @@ TEST_P(Tampered, IsRefusedByName) {
   Host host;
   const Job job(host);
   const Rendered rendered = contain(job, kReferencePolicy);
-  GetParam().make(job, findVictim(rendered.plan), rendered);
+  const Victim victim = findVictim(rendered.plan);
+  GetParam().make(job, victim, rendered);
   const Verdict verdict = verify(job.netns(), rendered.policy, rendered.link);
   EXPECT_TRUE(verdict.refused()) << verdict;
   for (const char* word : GetParam().named) {
-    EXPECT_THAT(verdict.reasons(), HasSubstr(word));
+    const std::string expected =
+        word == kVictimsRule ? "iptables v4 #" + victim.rule + ":" : std::string(word);
+    EXPECT_THAT(verdict.reasons(), HasSubstr(expected));
   }
-  EXPECT_NE(verdict.reasons(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Namespace, Tampered, testing::ValuesIn(changes()),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// Not the link that the plan was made for: exit 7, as for every other command.
+TEST(Tampering, AnotherLinkIsNotTheOneMeasured) {
+  struct LinkChange {
+    const char* lines;
+    const char* named;
+  };
+  constexpr std::array kLinkChanges = {
+      LinkChange{"link add dummy0 type dummy\n", "dummy0"},
+      LinkChange{"link set dev eth0 address 02:00:00:00:99:02\n", "02:00:00:00:99:02"},
+      LinkChange{"link set dev eth0 down\nlink set dev eth0 name eth9\nlink set dev eth9 up\n",
+                 "eth9"},
+      LinkChange{"link set dev eth0 down\n", "eth0"}};
+  Host host;
+  for (const LinkChange& change : kLinkChanges) {
+    const Job job(host);
+    const Rendered rendered = contain(job, kReferencePolicy);
+    configure(job.netns(), change.lines);
+    const Verdict verdict = verify(job.netns(), rendered.policy, rendered.link);
+    EXPECT_EQ(verdict.finished.exit, 7) << change.lines << verdict;
+    EXPECT_FALSE(verdict.contained()) << verdict;
+    EXPECT_THAT(verdict.reasons(), HasSubstr(change.named)) << change.lines;
+  }
+}
+
+// An XDP program acts before every filter of the link.
+TEST(Tampering, XdpProgramIsRefused) {
+  Host host;
+  const Job job(host);
+  const Rendered rendered = contain(job, kReferencePolicy);
+  {
+    const XdpProgram program(job);
+    const Verdict verdict = verify(job.netns(), rendered.policy, rendered.link);
+    EXPECT_EQ(verdict.finished.exit, 7) << verdict;
+    EXPECT_THAT(verdict.reasons(), HasSubstr("XDP"));
+    EXPECT_EQ(probe(job.netns()).exit, 7);
+  }
+  EXPECT_TRUE(verify(job.netns(), rendered.policy, rendered.link).contained());
+}
 
 TEST(Tampering, AnotherPolicyIsNotTheOneInPlace) {
   Host host;
