@@ -200,16 +200,16 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
 
 // Hands the document to `sink` in pieces of bounded size.
 void compose(const Capture& capture, const std::function<void(std::string&)>& sink) {
-  std::string text = "{\"version\":1,\"kernel\":" + Json(capture.kernel).dump() +
-                     ",\"netns\":" + std::to_string(capture.netns) +
-                     ",\"legacy\":" + Json(capture.legacy).dump() + ",\"dumps\":[";
+  std::string text = R"({"version":1,"kernel":)" + Json(capture.kernel).dump() + R"(,"netns":)" +
+                     std::to_string(capture.netns) + R"(,"legacy":)" + Json(capture.legacy).dump() +
+                     R"(,"dumps":[)";
   const char* betweenDumps = "\n";
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     if (!capture.dumps[i]) {
       continue;
     }
-    text.append(std::exchange(betweenDumps, ",\n")).append("{\"name\":\"");
-    text.append(kNames[i]).append("\",\"messages\":[");
+    text.append(std::exchange(betweenDumps, ",\n")).append(R"({"name":")");
+    text.append(kNames[i]).append(R"(","messages":[)");
     const char* between = "\n\"";
     for (const auto& message : *capture.dumps[i]) {
       text.append(std::exchange(between, ",\n\"")).append(toHex(message)).push_back('"');

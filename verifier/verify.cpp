@@ -107,10 +107,14 @@ class Account {
     std::size_t number = 0;
     for (const ReadRule& read : rules) {
       const std::string text = describe(read.rule);
-      digest_.update(list + text + "\n");
+      digest_.update(list);
+      digest_.update(text);
+      digest_.update("\n");
       ++number;
       if (read.rule.target == Target::kDrop) {
-        verdict_.drops.emplace_back(list + "#" + std::to_string(number) + " " + text, read.packets);
+        std::string name = list;
+        name.append("#").append(std::to_string(number)).append(" ").append(text);
+        verdict_.drops.emplace_back(std::move(name), read.packets);
       }
     }
   }
