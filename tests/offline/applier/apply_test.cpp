@@ -57,9 +57,8 @@ void refuseNth(FakeKernel& kernel, std::uint16_t type, std::size_t nth, int erro
   };
 }
 
-// For somePlan(): the first RTM_NEWQDISC is the probe, the second the seal's, and so on.
+// The first RTM_NEWQDISC is the probe, the second the seal's.
 constexpr std::size_t kProbe = 0;
-constexpr std::size_t kSeal = 1;
 
 bool untouched(const FakeKernel& kernel) {
   return !kernel.clsact && !kernel.guard && kernel.filters == 0 && kernel.rules == 0 &&
