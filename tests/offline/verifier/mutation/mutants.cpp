@@ -13,6 +13,9 @@
 namespace vethgate::test {
 namespace {
 
+// The header's own are signed.
+constexpr std::uint16_t kFlagBits = NLA_F_NESTED | NLA_F_NET_BYTEORDER;
+
 constexpr std::array<std::string_view, kChangeCount> kNames = {
     "bit",   "remove", "duplicate", "retype", "flags", "lengthen", "shorten",   "exchange",
     "unpad", "cut",    "drop",      "double", "swap",  "move",     "interrupt", "document"};
@@ -139,13 +142,13 @@ class MessageMutants {
         rebuilt(Change::kExchange, path, 0);
         std::swap(list[i], list[i + 1]);
       }
-      const unsigned bits = node.type & ~static_cast<unsigned>(NLA_TYPE_MASK);
-      const unsigned type = node.type & NLA_TYPE_MASK;
+      const unsigned flags = node.type & kFlagBits;
+      const unsigned type = node.type - flags;
       for (const unsigned other : {type - 1, type + 1}) {
-        list[i].type = static_cast<std::uint16_t>(bits | (other & NLA_TYPE_MASK));
+        list[i].type = static_cast<std::uint16_t>(flags | (other & 0xffffU));
         rebuilt(Change::kRetype, path, other);
       }
-      for (const unsigned flag : {NLA_F_NESTED, NLA_F_NET_BYTEORDER}) {
+      for (const unsigned flag : {1U << 15, 1U << 14}) {  // NLA_F_NESTED, NLA_F_NET_BYTEORDER
         list[i].type = static_cast<std::uint16_t>(node.type ^ flag);
         rebuilt(Change::kFlags, path, flag);
       }
@@ -167,7 +170,7 @@ class MessageMutants {
           before.nested && size + paddingOf(before.children.back()) == value.size();
       rebuilt(unpadded ? Change::kUnpad : Change::kShorten, before.path, size);
     }
-    for (const std::size_t more : {1, 4}) {
+    for (const std::size_t more : {1U, 4U}) {
       node.value = value;
       node.value.resize(value.size() + more);
       rebuilt(Change::kLengthen, before.path, more);
