@@ -148,8 +148,9 @@ std::uint64_t readStats(AttributeReader stats) {
   if (const auto wide = stats.maybeU64(TCA_STATS_PKT64)) {
     packets = *wide;
   }
-  stats.ignore(TCA_STATS_BASIC_HW, "the hardware's share of TCA_STATS_BASIC");
-  stats.ignore(TCA_STATS_QUEUE, "drops and overlimits repeat what the verdict and the packets say");
+  stats.discard(TCA_STATS_BASIC_HW, "the hardware's share of TCA_STATS_BASIC");
+  stats.discard(TCA_STATS_QUEUE,
+                "drops and overlimits repeat what the verdict and the packets say");
   stats.ignore(TCA_STATS_PAD, "alignment");
   stats.finish();
   return packets;
@@ -176,7 +177,7 @@ void readAction(AttributeReader& options, ReadFilter& result,
   list.finish();
 
   const auto parameters = structOf<tc_gact>(gact.bytes(TCA_GACT_PARMS));
-  gact.ignore(TCA_GACT_TM, "when the action was installed and used; no verdict depends on it");
+  gact.discard(TCA_GACT_TM, "when the action was installed and used; no verdict depends on it");
   gact.ignore(TCA_GACT_PAD, "alignment");
   gact.finish();
   if (parameters.action != TC_ACT_SHOT && parameters.action != TC_ACT_OK) {
