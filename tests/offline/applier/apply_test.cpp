@@ -109,7 +109,7 @@ TEST(ApplyPlan, RefusesEveryOtherLink) {
   const Plan plan = somePlan();
   const auto outcomeFor = [&](const Link& measured) {
     FakeKernel kernel;
-    const Outcome outcome = outcomeOf([&] {
+    Outcome outcome = outcomeOf([&] {
       (void)applyPlan(kernel, plan, measured, buildSteps(plan),
                       Deadline::after(std::chrono::seconds(5)));
     });
