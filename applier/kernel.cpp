@@ -17,8 +17,8 @@ namespace {
 // netlink_sendmsg() refuses what does not fit into the send buffer less some bookkeeping.
 constexpr std::size_t kSendOverhead = 4096;
 // What one queued acknowledgement costs of a receive buffer: a socket buffer's own size and the
-// smallest data area, 768 to 960 bytes as
-// measured on 6.1, 6.12 and 6.18; a long text of the kernel takes the next size.
+// smallest data area, 768 to 960 bytes as measured on 6.1, 6.12 and 6.18; a long text of the kernel
+// takes the next size.
 constexpr std::size_t kAnswerBytes = 2048;
 constexpr std::size_t kMinBuffer = std::size_t{256} << 10;
 
