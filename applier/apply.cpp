@@ -58,7 +58,7 @@ class Writer {
       judgeSeal(refusals);
     } else if (!refusals.empty()) {
       sealed_ = wasSealed;
-      if (step.kind == StepKind::kIptables) {
+      if (step.kind == StepKind::kTables) {
         judgeTransaction(refusals.front());
       }
       throw Failure(ExitCode::kPartialWrite, "the kernel refused " +
@@ -79,6 +79,9 @@ class Writer {
       }
       if (message.subject == Subject::kFilter) {
         ++applied_.flower;
+      }
+      if (message.subject == Subject::kRuleNetdev) {
+        ++applied_.netdev;
       }
     }
   }
@@ -114,15 +117,30 @@ class Writer {
         "the kernel refused " + describe(plan_, refusal.message) + ": " + refusal.reason());
   }
 
+  // Whether the refusal is about the netdev egress hook: a kernel without its family has no such
+  // type of chain (ENOENT), one without CONFIG_NETFILTER_EGRESS no such hook (EOPNOTSUPP).
+  static bool lacksEgressHook(const Refusal& refusal) {
+    return refusal.message.subject == Subject::kChainNetdev &&
+           (refusal.error == EOPNOTSUPP || refusal.error == ENOENT);
+  }
+
   // A refused transaction left nothing behind, so the seal is all that there is. ENOENT is what the
-  // kernel says of an expression that it does not have; the table and the chain are the
-  // transaction's own.
+  // kernel says of an expression that it does not have; the tables and the chains are the
+  // transaction's own. That a hook is there cannot be found out without asking for it.
   void judgeTransaction(const Refusal& refusal) {
-    if (refusal.error != ENOENT) {
+    const bool noHook = lacksEgressHook(refusal);
+    if (refusal.error != ENOENT && !noHook) {
       return;
     }
     if (sealed_) {
       takeBackClsact();
+    }
+    if (noHook) {
+      throw TakenBack{Failure(
+          ExitCode::kUnsupported,
+          "the kernel lacks the netdev egress hook (CONFIG_NETFILTER_EGRESS, Linux 5.16): " +
+              refusal.reason() +
+              "; the policy's \"layers\" can leave netdev out; the namespace is as it was")};
     }
     throw TakenBack{Failure(ExitCode::kUnsupported,
                             "the kernel lacks what " + describe(plan_, refusal.message) +
@@ -179,9 +197,9 @@ Applied applyPlan(Kernel& kernel, const Plan& plan, const Link& measured, std::v
   checkMechanisms(kernel, plan, deadline);
   const Applied applied = Writer(kernel, plan, deadline).write(std::move(steps));
   // What was acknowledged was counted; this says that the steps were those of this plan.
-  const Applied expected{plan.iptables ? plan.iptables->v4.size() : 0,
-                         plan.iptables ? plan.iptables->v6.size() : 0,
-                         plan.flower ? plan.flower->size() : 0};
+  const Applied expected{
+      plan.iptables ? plan.iptables->v4.size() : 0, plan.iptables ? plan.iptables->v6.size() : 0,
+      plan.flower ? plan.flower->size() : 0, plan.netdev ? plan.netdev->size() : 0};
   if (applied != expected) {
     throw Failure(ExitCode::kPartialWrite,
                   "fewer rules were written than the plan holds: destroy the namespace");

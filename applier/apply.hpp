@@ -23,10 +23,11 @@ struct Applied {
   std::size_t v4 = 0;
   std::size_t v6 = 0;
   std::size_t flower = 0;
+  std::size_t netdev = 0;
   friend bool operator==(const Applied&, const Applied&) = default;
 };
 
-// Checks (nothing is written), seal, iptables, filters, unseal. `steps` is buildSteps(plan),
+// Checks (nothing is written), seal, tables, filters, unseal. `steps` is buildSteps(plan),
 // `measured` the namespace's own link. Throws Failure: kWrongNamespace, kUntouchable, kUnsupported
 // and kDeadline mean that nothing was touched or all of it was taken back; kPartialWrite that the
 // namespace must be destroyed. From the seal to the last byte the latter leaves the guard where it

@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "applier/nft_encoding.hpp"
 #include "base/error.hpp"
 #include "netlink/message.hpp"
 
@@ -41,10 +42,9 @@ constexpr std::uint32_t kCompatTarget = 1;
 // LOG_WARNING of syslog.h, iptables' default for --log-level.
 constexpr unsigned char kLogLevel = 4;
 // Byte offsets into the headers that NFT_PAYLOAD_* select.
-constexpr std::uint32_t kV4DestinationOffset = 16;   // struct iphdr, RFC 791
-constexpr std::uint32_t kV6DestinationOffset = 24;   // struct ipv6hdr, RFC 8200
-constexpr std::uint32_t kDestinationPortOffset = 2;  // tcphdr and udphdr alike
-constexpr std::uint32_t kTcpFlagsOffset = 13;        // RFC 9293
+constexpr std::uint32_t kV4DestinationOffset = 16;  // struct iphdr, RFC 791
+constexpr std::uint32_t kV6DestinationOffset = 24;  // struct ipv6hdr, RFC 8200
+constexpr std::uint32_t kTcpFlagsOffset = 13;       // RFC 9293
 constexpr std::uint8_t kTcpSyn = 0x02;
 constexpr std::uint8_t kTcpFinSynRstAck = 0x01 | 0x02 | 0x04 | 0x10;
 // x_tables pads match and target data to this (XT_ALIGN, linux/netfilter/x_tables.h).
@@ -52,10 +52,6 @@ constexpr std::size_t kCompatAlignment = 8;
 
 std::uint8_t netfilterFamily(Family family) {
   return family == Family::kV4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
-}
-
-std::uint16_t nfTablesType(std::uint16_t message) {
-  return static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8 | message);
 }
 
 nfgenmsg familyHeader(Family family) {
@@ -73,91 +69,6 @@ RawMessage batchMarker(std::uint16_t type) {
   header.res_id = htons(NFNL_SUBSYS_NFTABLES);
   builder.header(header);
   return std::move(builder).finish();
-}
-
-// struct nft_data: every literal is wrapped in NFTA_DATA_VALUE.
-void putValue(MessageBuilder& builder, std::uint16_t attribute, ByteView value) {
-  const auto data = builder.nest(attribute);
-  builder.put(NFTA_DATA_VALUE, value);
-}
-
-// One element of NFTA_RULE_EXPRESSIONS; `body` fills NFTA_EXPR_DATA.
-template <class Body>
-void putExpression(MessageBuilder& builder, const char* name, const Body& body) {
-  const auto element = builder.nest(NFTA_LIST_ELEM);
-  builder.putString(NFTA_EXPR_NAME, name);
-  const auto data = builder.nest(NFTA_EXPR_DATA);
-  body();
-}
-
-// [ meta load l4proto => reg 1 ]
-void putLoadProtocol(MessageBuilder& builder) {
-  putExpression(builder, "meta", [&] {
-    builder.putU32Be(NFTA_META_KEY, NFT_META_L4PROTO);
-    builder.putU32Be(NFTA_META_DREG, NFT_REG_1);
-  });
-}
-
-// [ payload load <length>b @ <base> header + <offset> => reg 1 ]
-void putLoadPayload(MessageBuilder& builder, nft_payload_bases base, std::uint32_t offset,
-                    std::uint32_t length) {
-  putExpression(builder, "payload", [&] {
-    builder.putU32Be(NFTA_PAYLOAD_DREG, NFT_REG_1);
-    builder.putU32Be(NFTA_PAYLOAD_BASE, base);
-    builder.putU32Be(NFTA_PAYLOAD_OFFSET, offset);
-    builder.putU32Be(NFTA_PAYLOAD_LEN, length);
-  });
-}
-
-// [ bitwise reg 1 = ( reg 1 & <mask> ) ^ 0 ]
-void putMask(MessageBuilder& builder, ByteView mask) {
-  const std::array<std::uint8_t, 16> zeros{};
-  putExpression(builder, "bitwise", [&] {
-    builder.putU32Be(NFTA_BITWISE_SREG, NFT_REG_1);
-    builder.putU32Be(NFTA_BITWISE_DREG, NFT_REG_1);
-    builder.putU32Be(NFTA_BITWISE_LEN, static_cast<std::uint32_t>(mask.size()));
-    putValue(builder, NFTA_BITWISE_MASK, mask);
-    putValue(builder, NFTA_BITWISE_XOR, ByteView(zeros).first(mask.size()));
-  });
-}
-
-// [ cmp eq reg 1 <value> ]
-void putEquals(MessageBuilder& builder, ByteView value) {
-  putExpression(builder, "cmp", [&] {
-    builder.putU32Be(NFTA_CMP_SREG, NFT_REG_1);
-    builder.putU32Be(NFTA_CMP_OP, NFT_CMP_EQ);
-    putValue(builder, NFTA_CMP_DATA, value);
-  });
-}
-
-void putEquals(MessageBuilder& builder, std::uint8_t value) {
-  putEquals(builder, ByteView(&value, 1));
-}
-
-std::array<std::uint8_t, 2> networkOrder(std::uint16_t value) {
-  return {static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value & 0xff)};
-}
-
-// -d <prefix>
-void putDestination(MessageBuilder& builder, const Prefix& prefix) {
-  const std::uint32_t offset =
-      prefix.family() == Family::kV4 ? kV4DestinationOffset : kV6DestinationOffset;
-  const ByteView address(prefix.base().bytes());
-  if (prefix.length() % 8 == 0) {
-    // A prefix that ends on a byte is a shorter load; host bits are zero, so nothing else differs.
-    const std::uint32_t length = prefix.length() / 8;
-    putLoadPayload(builder, NFT_PAYLOAD_NETWORK_HEADER, offset, length);
-    putEquals(builder, address.first(length));
-    return;
-  }
-  const std::uint32_t length = prefix.base().bits() / 8;
-  std::array<std::uint8_t, 16> mask{};
-  for (unsigned bit = 0; bit < prefix.length(); ++bit) {
-    mask.at(bit / 8) = static_cast<std::uint8_t>(mask.at(bit / 8) | 0x80U >> bit % 8);
-  }
-  putLoadPayload(builder, NFT_PAYLOAD_NETWORK_HEADER, offset, length);
-  putMask(builder, ByteView(mask).first(length));
-  putEquals(builder, address.first(length));
 }
 
 // --dport N  /  --dport N:M
@@ -226,24 +137,6 @@ void putLimit(MessageBuilder& builder, const RateLimit& limit) {
     builder.putU32Be(NFTA_LIMIT_BURST, limit.burst);
     builder.putU32Be(NFTA_LIMIT_TYPE, NFT_LIMIT_PKTS);
     builder.putU32Be(NFTA_LIMIT_FLAGS, 0);
-  });
-}
-
-// -c 0 0, which every rule of iptables-nft carries
-void putCounter(MessageBuilder& builder) {
-  putExpression(builder, "counter", [&] {
-    builder.putU64Be(NFTA_COUNTER_BYTES, 0);
-    builder.putU64Be(NFTA_COUNTER_PACKETS, 0);
-  });
-}
-
-// -j ACCEPT  /  -j DROP
-void putVerdict(MessageBuilder& builder, std::uint32_t verdict) {
-  putExpression(builder, "immediate", [&] {
-    builder.putU32Be(NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
-    const auto data = builder.nest(NFTA_IMMEDIATE_DATA);
-    const auto nested = builder.nest(NFTA_DATA_VERDICT);
-    builder.putU32Be(NFTA_VERDICT_CODE, verdict);
   });
 }
 
@@ -353,7 +246,8 @@ RawMessage appendRule(Family family, const IptablesRule& rule) {
       putEquals(builder, *rule.protocol);
     }
     if (rule.to) {
-      putDestination(builder, *rule.to);
+      putPrefix(builder, NFT_PAYLOAD_NETWORK_HEADER,
+                family == Family::kV4 ? kV4DestinationOffset : kV6DestinationOffset, *rule.to);
     }
     if (rule.syn) {
       putSyn(builder);
@@ -370,7 +264,7 @@ RawMessage appendRule(Family family, const IptablesRule& rule) {
     if (rule.limit) {
       putLimit(builder, *rule.limit);
     }
-    putCounter(builder);
+    putCounter(builder);  // -c 0 0, which every rule of iptables-nft carries
     putTarget(builder, rule);
   }
   {

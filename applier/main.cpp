@@ -26,6 +26,9 @@ std::string answer(const Plan& plan, const Applied& applied, const std::string& 
   if (plan.flower) {
     layers["flower"] = applied.flower;
   }
+  if (plan.netdev) {
+    layers["netdev"] = applied.netdev;
+  }
   const nlohmann::ordered_json document = {{"applied", layers}, {"digest", digest}};
   return document.dump() + "\n";
 }

@@ -100,7 +100,7 @@ std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadli
   }
 }
 
-void refuseFilterTables(Kernel& kernel, const Deadline& deadline) {
+void refuseTables(Kernel& kernel, const Deadline& deadline) {
   const auto tables = reading("the list of nf_tables tables", [&] {
     return kernel.dump(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETTABLE, NLM_F_DUMP),
                        deadline);
@@ -116,6 +116,11 @@ void refuseFilterTables(Kernel& kernel, const Deadline& deadline) {
                     "the namespace holds an nf_tables table without a name");
     }
     std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof header);
+    if (header.nfgen_family == NFPROTO_NETDEV) {
+      throw Failure(ExitCode::kUntouchable,
+                    "the namespace already holds a table of family netdev; a namespace without one "
+                    "is expected");
+    }
     const bool ours = header.nfgen_family == NFPROTO_IPV4 || header.nfgen_family == NFPROTO_IPV6;
     if (ours && *name == "filter") {
       throw Failure(ExitCode::kUntouchable,
@@ -252,12 +257,12 @@ void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline) 
   }
   if (const auto absent = nfTablesAbsent(kernel, deadline)) {
     // Without nf_tables there is nothing of it that could be in the way of a plan for flower alone.
-    if (plan.iptables) {
+    if (plan.iptables || plan.netdev) {
       lacks("nf_tables", *absent);
     }
     return;
   }
-  refuseFilterTables(kernel, deadline);
+  refuseTables(kernel, deadline);
 }
 
 void checkMechanisms(Kernel& kernel, const Plan& plan, const Deadline& deadline) {

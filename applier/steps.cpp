@@ -9,6 +9,7 @@
 
 #include "applier/flower.hpp"
 #include "applier/iptables.hpp"
+#include "applier/netdev.hpp"
 #include "base/error.hpp"
 
 namespace vethgate {
@@ -39,11 +40,31 @@ void appendFamily(Step& step, Family family, const std::vector<IptablesRule>& ru
   }
 }
 
-Step iptablesStep(const Plan::Iptables& rules) {
-  Step step{StepKind::kIptables, Channel::kNetfilter, {}, {}};
+void appendNetdev(Step& step, const std::vector<NetdevRule>& rules, const std::string& device) {
+  step.append(newNetdevTable(), Subject::kTableNetdev);
+  step.append(newEgressChain(device), Subject::kChainNetdev);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(i);
+    if (!rules[i].set.empty()) {
+      step.append(newSet(rules[i], index + 1), Subject::kSet, index);
+      for (const RawMessage& elements : newSetElements(rules[i])) {
+        step.append(elements, Subject::kElements, index);
+      }
+    }
+    step.append(appendNetdevRule(rules[i]), Subject::kRuleNetdev, index);
+  }
+}
+
+Step tablesStep(const Plan& plan) {
+  Step step{StepKind::kTables, Channel::kNetfilter, {}, {}};
   step.append(batchBegin(), Subject::kTransaction);
-  appendFamily(step, Family::kV4, rules.v4);
-  appendFamily(step, Family::kV6, rules.v6);
+  if (plan.iptables) {
+    appendFamily(step, Family::kV4, plan.iptables->v4);
+    appendFamily(step, Family::kV6, plan.iptables->v6);
+  }
+  if (plan.netdev) {
+    appendNetdev(step, *plan.netdev, plan.link.name);
+  }
   step.acknowledgeLast();
   step.append(batchEnd(), Subject::kTransaction);
   return step;
@@ -104,8 +125,8 @@ std::vector<Step> buildSteps(const Plan& plan) {
   if (plan.flower) {
     steps.push_back(sealStep(plan));
   }
-  if (plan.iptables) {
-    steps.push_back(iptablesStep(*plan.iptables));
+  if (plan.iptables || plan.netdev) {
+    steps.push_back(tablesStep(plan));
   }
   if (plan.flower) {
     appendFilterSteps(steps, plan);
@@ -118,8 +139,8 @@ const char* label(StepKind kind) {
   switch (kind) {
     case StepKind::kSeal:
       return "seal";
-    case StepKind::kIptables:
-      return "iptables";
+    case StepKind::kTables:
+      return "tables";
     case StepKind::kFilters:
       return "filters";
     case StepKind::kUnseal:
@@ -135,7 +156,7 @@ std::string describe(const Plan& plan, const StepMessage& message) {
     case Subject::kGuard:
       return "the drop-all guard";
     case Subject::kTransaction:
-      return "the iptables transaction as a whole";
+      return "the transaction of nf_tables as a whole";
     case Subject::kTableV4:
       return "table ip filter";
     case Subject::kTableV6:
@@ -148,6 +169,16 @@ std::string describe(const Plan& plan, const StepMessage& message) {
       return describeRule("rule", "iptables v4", plan.iptables.value().v4, message.index);
     case Subject::kRuleV6:
       return describeRule("rule", "iptables v6", plan.iptables.value().v6, message.index);
+    case Subject::kTableNetdev:
+      return "table netdev vethgate";
+    case Subject::kChainNetdev:
+      return "chain egress of table netdev vethgate";
+    case Subject::kSet:
+      return "set " + plan.netdev.value().at(message.index).set + " of table netdev vethgate";
+    case Subject::kElements:
+      return "the elements of set " + plan.netdev.value().at(message.index).set;
+    case Subject::kRuleNetdev:
+      return describeRule("rule", "netdev", plan.netdev.value(), message.index);
     case Subject::kFilter:
       return describeRule("filter", "flower", plan.flower.value(), message.index) + " at pref " +
              std::to_string(plan.flower->at(message.index).pref);

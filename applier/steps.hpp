@@ -25,6 +25,11 @@ enum class Subject : std::uint8_t {
   kChainV6,
   kRuleV4,  // `index` counts the plan's list
   kRuleV6,
+  kTableNetdev,
+  kChainNetdev,
+  kSet,  // `index` is that of its rule
+  kElements,
+  kRuleNetdev,
   kFilter,
   kGuardRemoval,
   kClsactRemoval,
@@ -36,7 +41,7 @@ struct StepMessage {
   std::uint32_t index = 0;
 };
 
-enum class StepKind : std::uint8_t { kSeal, kIptables, kFilters, kUnseal };
+enum class StepKind : std::uint8_t { kSeal, kTables, kFilters, kUnseal };
 
 // One datagram. The kernel works through its messages in order and before send returns; it answers
 // those with NLM_F_ACK, and any that it refuses.
@@ -63,11 +68,11 @@ struct Step {
 // again, 1,024 a tenth less.
 inline constexpr std::size_t kFiltersPerStep = 128;
 
-// seal (clsact and guard) → iptables (one transaction for both families) → filters… → unseal.
+// seal (clsact and guard) → tables (one transaction for iptables and netdev) → filters… → unseal.
 // A layer that the plan lacks has no steps.
 [[nodiscard]] std::vector<Step> buildSteps(const Plan& plan);
 
-// "seal", "iptables", "filters", "unseal"
+// "seal", "tables", "filters", "unseal"
 [[nodiscard]] const char* label(StepKind kind);
 // For messages: `rule 3 of 21 of iptables v4 ("private")`.
 [[nodiscard]] std::string describe(const Plan& plan, const StepMessage& message);

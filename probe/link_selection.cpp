@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace vethgate {
 namespace {

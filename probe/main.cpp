@@ -1,5 +1,5 @@
 // vethgate-probe: prints the link document of the network namespace that it is in. Unprivileged; it
-// reads links over rtnetlink and nothing else.
+// reads links and addresses over rtnetlink and nothing else.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -25,8 +25,9 @@ int probe() {
   NetlinkSocket route(NETLINK_ROUTE);
   lockSyscalls(SeccompProfile::kNetlink);
 
-  const std::vector<RawMessage> answers = dumpLinks(route, Deadline::after(kProbeTime));
-  const Link link = selectLink(decodeLinks(answers), netns);
+  const Deadline deadline = Deadline::after(kProbeTime);
+  Link link = selectLink(decodeLinks(dumpLinks(route, deadline)), netns);
+  link.addresses = decodeAddresses(dumpAddresses(route, deadline), link.index);
   writeAll(STDOUT_FILENO, canonicalText(linkDocument(link)) + "\n");
   return static_cast<int>(ExitCode::kDone);
 }

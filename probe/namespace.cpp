@@ -81,10 +81,22 @@ std::vector<RawMessage> dumpLinks(NetlinkSocket& route, const Deadline& deadline
   }
 }
 
+std::vector<RawMessage> dumpAddresses(NetlinkSocket& route, const Deadline& deadline) {
+  MessageBuilder request(RTM_GETADDR, NLM_F_DUMP);
+  request.header(ifaddrmsg{});  // family AF_UNSPEC, every link
+  try {
+    return dump(route, std::move(request).finish(), deadline);
+  } catch (const KernelError& error) {
+    throw Failure(ExitCode::kRefused, std::string("the addresses cannot be read: ") + error.what());
+  }
+}
+
 Link measureLink(NetlinkSocket& route, const Deadline& deadline) {
   refuseInitialNamespace();
   const std::uint64_t netns = currentNamespace();
-  return selectLink(decodeLinks(dumpLinks(route, deadline)), netns);
+  Link link = selectLink(decodeLinks(dumpLinks(route, deadline)), netns);
+  link.addresses = decodeAddresses(dumpAddresses(route, deadline), link.index);
+  return link;
 }
 
 }  // namespace vethgate

@@ -27,7 +27,11 @@ void refuseInitialNamespaceBy(const std::string& folder);
 // error, and as dump() throws.
 [[nodiscard]] std::vector<RawMessage> dumpLinks(NetlinkSocket& route, const Deadline& deadline);
 
-// The three above and selectLink(): the job's link in this process's namespace.
+// A full RTM_GETADDR dump of both families, as the kernel sent it. Errors as for dumpLinks().
+[[nodiscard]] std::vector<RawMessage> dumpAddresses(NetlinkSocket& route, const Deadline& deadline);
+
+// currentNamespace(), refuseInitialNamespace(), the dumps, and what is chosen from them: the job's
+// link in this process's namespace.
 [[nodiscard]] Link measureLink(NetlinkSocket& route, const Deadline& deadline);
 
 }  // namespace vethgate

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "base/digest.hpp"
@@ -16,6 +17,8 @@ namespace {
 constexpr std::uint64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxName = 15;  // IFNAMSIZ without its NUL (linux/if.h)
 constexpr std::size_t kMacTextLength = 17;
+// Far more than any runtime gives to a job; each IPv4 address is a rule.
+constexpr std::size_t kMaxAddresses = 64;
 
 // The kernel takes nearly any byte in a name. These are the ones that no text form (tc -batch, a
 // log line) needs to quote; a runtime that names its veth otherwise is refused, not guessed at.
@@ -54,10 +57,39 @@ std::array<std::uint8_t, 6> readMac(const Json& value, const std::string& path) 
   return mac;
 }
 
+std::vector<Address> readAddresses(const Json& value, const std::string& path) {
+  std::vector<Address> addresses;
+  for (const Json& entry : asArray(value, path)) {
+    const std::string place = path + "[" + std::to_string(addresses.size()) + "]";
+    const std::string& text = asText(entry, place);
+    const std::optional<Address> address = Address::parse(text);
+    if (!address) {
+      badInput(place + " is \"" + text + "\", expected one literal IPv4 or IPv6 address");
+    }
+    if (!addresses.empty() && !(addresses.back() < *address)) {
+      badInput(place + " is " + text + ", expected addresses in ascending order, each once");
+    }
+    if (addresses.size() == kMaxAddresses) {
+      badInput(path + " holds more than " + std::to_string(kMaxAddresses) + " addresses");
+    }
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+Json addressTexts(const std::vector<Address>& addresses) {
+  Json texts = Json::array();
+  for (const Address& address : addresses) {
+    texts.push_back(address.text());
+  }
+  return texts;
+}
+
 }  // namespace
 
 Json linkDocument(const Link& link) {
-  return {{"index", link.index},
+  return {{"addresses", addressTexts(link.addresses)},
+          {"index", link.index},
           {"name", link.name},
           {"mac", macText(link.mac)},
           {"peer", link.peer},
@@ -75,6 +107,9 @@ Link readLink(const Json& value, const std::string& path) {
       asInteger(reader.required("peer"), reader.pathOf("peer"), 1, kMaxIndex));
   link.netns = asInteger(reader.required("netns"), reader.pathOf("netns"), 1,
                          std::numeric_limits<std::uint64_t>::max());
+  if (const Json* addresses = reader.optional("addresses")) {
+    link.addresses = readAddresses(*addresses, reader.pathOf("addresses"));
+  }
   reader.finish();
   return link;
 }

@@ -19,6 +19,9 @@ std::string emit(const Plan& plan, const std::string& form) {
   if (form == "iptables-save") {
     return iptablesSaveText(plan);
   }
+  if (form == "nft") {
+    return nftText(plan);
+  }
   return form == "tc" ? tcBatchText(plan) : tableText(plan);
 }
 
@@ -30,9 +33,9 @@ int render(int argc, char** argv) {
   app.set_version_flag("--version", VETHGATE_VERSION);
   app.add_option("--link", linkPath, "the link document of vethgate-probe")->required();
   app.add_option("--policy", policyPath, "the policy document; - is standard input");
-  app.add_option("--emit", form, "plan, iptables-save, tc or table")
+  app.add_option("--emit", form, "plan, iptables-save, tc, nft or table")
       ->required()
-      ->check(CLI::IsMember({"plan", "iptables-save", "tc", "table"}));
+      ->check(CLI::IsMember({"plan", "iptables-save", "tc", "nft", "table"}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -1,6 +1,8 @@
 // Writing of the plan document. It must not know how a plan is read, rendered or applied.
 #include "render/plan.hpp"
 
+#include <algorithm>
+
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -113,6 +115,50 @@ void write(std::string& out, const FlowerFilter& filter) {
   object.text("why", filter.why);
 }
 
+void write(std::string& out, const ArpSender& sender) {
+  ObjectWriter object(out);
+  object.plain("address", sender.address.text());
+  object.plain("mac", macText(sender.mac));
+}
+
+void write(std::string& out, const std::vector<Prefix>& to) {
+  out += '[';
+  for (const Prefix& prefix : to) {
+    out += out.back() == '[' ? "\"" : ",\"";
+    out += prefix.text();
+    out += '"';
+  }
+  out += ']';
+}
+
+void write(std::string& out, const NetdevRule& rule) {
+  ObjectWriter object(out);
+  object.plain("action", known(kActionWords, rule.action));
+  if (rule.hopLimit) {
+    object.number("hopLimit", *rule.hopLimit);
+  }
+  if (rule.icmpType) {
+    object.number("icmpType", *rule.icmpType);
+  }
+  if (rule.ipProtocol) {
+    object.plain("ipProtocol", known(kFlowerProtocolWords, *rule.ipProtocol));
+  }
+  if (rule.ports) {
+    object.plain("ports", rule.ports->text());
+  }
+  object.plain("protocol", known(kEtherTypeWords, rule.protocol));
+  if (rule.sender) {
+    write(object.key("sender"), *rule.sender);
+  }
+  if (!rule.set.empty()) {
+    object.plain("set", rule.set);
+  }
+  if (!rule.to.empty()) {
+    write(object.key("to"), rule.to);
+  }
+  object.text("why", rule.why);
+}
+
 template <class Rule>
 void writeList(std::string& out, const std::vector<Rule>& rules) {
   out += '[';
@@ -139,6 +185,9 @@ std::string undigestedText(const Plan& plan) {
       writeList(families.key("v6"), plan.iptables->v6);
     }
     object.key("link") += canonicalText(linkDocument(plan.link));
+    if (plan.netdev) {
+      writeList(object.key("netdev"), *plan.netdev);
+    }
     object.text("policy", plan.policyDigest);
     object.number("version", kPlanVersion);
   }
@@ -147,8 +196,18 @@ std::string undigestedText(const Plan& plan) {
 
 }  // namespace
 
+bool isSetName(std::string_view name, Family family) {
+  constexpr std::size_t kMaxLength = 15;
+  const std::string_view start = family == Family::kV4 ? "v4_" : "v6_";
+  const std::string_view number = name.substr(std::min(start.size(), name.size()));
+  return name.substr(0, start.size()) == start && !number.empty() && number.front() != '0' &&
+         name.size() <= kMaxLength &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::size_t Plan::ruleCount() const noexcept {
-  return (iptables ? iptables->v4.size() + iptables->v6.size() : 0) + (flower ? flower->size() : 0);
+  return (iptables ? iptables->v4.size() + iptables->v6.size() : 0) +
+         (flower ? flower->size() : 0) + (netdev ? netdev->size() : 0);
 }
 
 std::string planText(const Plan& plan) {

@@ -2,6 +2,7 @@
 // It knows nothing of sockets, netlink or processes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -71,6 +72,35 @@ struct FlowerFilter {
   friend bool operator==(const FlowerFilter&, const FlowerFilter&) = default;
 };
 
+// Who an ARP packet says that it comes from (RFC 826: ar$sha, ar$spa).
+struct ArpSender {
+  std::array<std::uint8_t, 6> mac{};
+  Address address;  // IPv4
+  friend bool operator==(const ArpSender&, const ArpSender&) = default;
+};
+
+// One rule of chain `egress`, which hooks the link's egress, in table `netdev vethgate`. Every
+// frame that no rule passes is dropped. Ethertype, destination and hop limit are those of the
+// frame's own bytes, whatever its sender calls it.
+struct NetdevRule {
+  EtherType protocol = EtherType::kAll;
+  // Of a drop: ascending, disjoint, and no two that one shorter prefix would stand for; the kernel
+  // holds them as intervals in the set `set`. Of a pass: at most one, compared in the rule. Empty
+  // is any destination.
+  std::vector<Prefix> to{};
+  std::string set{};  // a drop with destinations; unique in the plan, see isSetName()
+  std::optional<std::uint8_t> ipProtocol{};
+  std::optional<PortRange> ports{};        // destination; needs ipProtocol tcp or udp
+  std::optional<std::uint8_t> icmpType{};  // needs ipProtocol 58
+  std::optional<std::uint8_t> hopLimit{};  // needs protocol kIpv6
+  std::optional<ArpSender> sender{};       // of every pass of kArp, and of nothing else
+  FilterAction action = FilterAction::kDrop;
+  std::string why{};
+  friend bool operator==(const NetdevRule&, const NetdevRule&) = default;
+};
+// "v4_1", "v6_12": the family and a number without leading zeros, at most 15 characters.
+[[nodiscard]] bool isSetName(std::string_view name, Family family);
+
 struct Plan {
   std::string policyDigest;  // SHA-256 hex of the canonical policy
   Link link;
@@ -83,6 +113,7 @@ struct Plan {
   };
   std::optional<Iptables> iptables;
   std::optional<std::vector<FlowerFilter>> flower;  // in evaluation order
+  std::optional<std::vector<NetdevRule>> netdev;    // in evaluation order
 
   [[nodiscard]] std::size_t ruleCount() const noexcept;
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -99,12 +130,14 @@ inline constexpr std::size_t kMaxLogPrefix = 29;
 inline constexpr std::uint64_t kPlanVersion = 1;
 
 // The document: {"version":1, "policy":sha, "link":{…}, "iptables":{"v4":[…],"v6":[…]},
-// "flower":[…], "digest":sha}, without white space. The key of a layer that the plan leaves out is
-// absent, as is the key of whatever a rule does not match on. Keys of an iptables rule: to,
-// protocol ("tcp", "udp", "ipv6-icmp"), syn (true), ports, icmpType, hopLimit, limit {rate, unit,
-// burst}, target ("ACCEPT", "DROP", "LOG"), logPrefix, why. Of a flower filter: pref, handle,
-// protocol ("ip", "ipv6", "arp", "all"), ipProtocol ("tcp", "udp", "icmpv6"), to, ports, icmpType,
-// hopLimit, action ("pass", "drop"), why.
+// "flower":[…], "netdev":[…], "digest":sha}, without white space. The key of a layer that the plan
+// leaves out is absent, as is the key of whatever a rule does not match on. Keys of an iptables
+// rule: to, protocol ("tcp", "udp", "ipv6-icmp"), syn (true), ports, icmpType, hopLimit, limit
+// {rate, unit, burst}, target ("ACCEPT", "DROP", "LOG"), logPrefix, why. Of a flower filter: pref,
+// handle, protocol ("ip", "ipv6", "arp", "all"), ipProtocol ("tcp", "udp", "icmpv6"), to, ports,
+// icmpType, hopLimit, action ("pass", "drop"), why. Of a netdev rule: protocol, ipProtocol, to (a
+// list), set, ports, icmpType, hopLimit, sender {mac, address}, action, why; words as in a flower
+// filter.
 
 // The document with its `digest` (SHA-256 of the canonical form of the rest).
 [[nodiscard]] std::string planText(const Plan& plan);
@@ -116,7 +149,10 @@ inline constexpr std::uint64_t kPlanVersion = 1;
 // action or protocol, a rule of the other family, a drop narrowed beyond its destination, a limit
 // on a verdict, a LOG without limit or with a prefix that iptables would not take, prefs out of
 // range or order, and within one pref two protocols, a repeated handle or match, or a pass beside
-// another filter; Failure(kEmptyPlan) for one without rules.
+// another filter; in the netdev layer a set's name that is not its own or stands twice,
+// destinations that are not the shortest list, an ARP pass for another sender than the link, and a
+// list that does not end with the one rule that drops everything; Failure(kEmptyPlan) for a plan
+// without rules.
 [[nodiscard]] Plan readPlan(std::string_view text);
 
 }  // namespace vethgate

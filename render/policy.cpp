@@ -308,7 +308,7 @@ class PolicyReader {
     const Json* given = reader_.optional("layers");
     if (given != nullptr) {
       const std::string path = reader_.pathOf("layers");
-      policy_.iptables = policy_.flower = false;
+      policy_.iptables = policy_.flower = policy_.netdev = false;
       std::size_t index = 0;
       for (const Json& entry : asArray(*given, path)) {
         readLayer(entry, itemPath(path, index++));
@@ -324,14 +324,20 @@ class PolicyReader {
     if (policy_.flower) {
       canonical.push_back("flower");
     }
+    if (policy_.netdev) {
+      canonical.push_back("netdev");
+    }
   }
 
   void readLayer(const Json& entry, const std::string& path) {
     const std::string& name = asText(entry, path);
-    if (name != "iptables" && name != "flower") {
-      badInput(path + " is \"" + name + R"(", expected "iptables" or "flower")");
+    if (name != "iptables" && name != "flower" && name != "netdev") {
+      badInput(path + " is \"" + name + R"(", expected "iptables", "flower" or "netdev")");
     }
-    if (std::exchange(name == "iptables" ? policy_.iptables : policy_.flower, true)) {
+    bool& layer = name == "iptables" ? policy_.iptables
+                  : name == "flower" ? policy_.flower
+                                     : policy_.netdev;
+    if (std::exchange(layer, true)) {
       badInput(path + " names " + name + " a second time");
     }
   }

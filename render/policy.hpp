@@ -51,9 +51,11 @@ struct Policy {
   std::optional<RateLimit> log;    // as iptables carries it, see rate_limit.hpp
   bool iptables = true;
   bool flower = true;
+  bool netdev = false;
   // SHA-256 of canonicalText() of the document with its defaults filled in: addresses, ports and
-  // the rate in canonical text, `why` "" where absent, layers in the order iptables, flower, and
-  // named sets by their names. Two documents that say the same in another spelling have one digest.
+  // the rate in canonical text, `why` "" where absent, layers in the order iptables, flower,
+  // netdev, and named sets by their names. Two documents that say the same in another spelling have
+  // one digest.
   std::string digest;
 };
 

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "render/address.hpp"
 
@@ -24,5 +25,9 @@ class PrefixSet {
   std::set<Prefix> prefixes_;
   std::bitset<129> lengths_;  // of either family
 };
+
+// The fewest prefixes that cover exactly what `prefixes`, all of one family, cover; ascending and
+// disjoint.
+[[nodiscard]] std::vector<Prefix> shortestList(std::vector<Prefix> prefixes);
 
 }  // namespace vethgate

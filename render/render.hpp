@@ -18,7 +18,9 @@ namespace vethgate {
 [[nodiscard]] std::string iptablesSaveText(const Plan& plan);
 // What `tc -batch` of iproute2 accepts; the qdisc first.
 [[nodiscard]] std::string tcBatchText(const Plan& plan);
-// For people: every rule of both layers in order, with its reason.
+// What `nft -f` accepts: table, sets and chain of the netdev layer.
+[[nodiscard]] std::string nftText(const Plan& plan);
+// For people: every rule of every layer in order, with its reason.
 [[nodiscard]] std::string tableText(const Plan& plan);
 
 }  // namespace vethgate

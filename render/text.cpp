@@ -101,12 +101,10 @@ void addWord(std::string& text, const std::string& next) {
   text += (text.empty() ? "" : " ") + next;
 }
 
+// What a rule matches on beside the destination.
 template <class Rule>
-std::string matchText(const Rule& rule, const std::string& protocol) {
+std::string serviceText(const Rule& rule, const std::string& protocol) {
   std::string text;
-  if (rule.to) {
-    addWord(text, rule.to->shortText());
-  }
   if (!protocol.empty()) {
     addWord(text, protocol);
   }
@@ -118,6 +116,15 @@ std::string matchText(const Rule& rule, const std::string& protocol) {
   }
   if (rule.hopLimit) {
     addWord(text, "hop limit " + std::to_string(*rule.hopLimit));
+  }
+  return text;
+}
+
+template <class Rule>
+std::string matchText(const Rule& rule, const std::string& protocol) {
+  std::string text = rule.to ? rule.to->shortText() : std::string();
+  if (const std::string service = serviceText(rule, protocol); !service.empty()) {
+    addWord(text, service);
   }
   return text;
 }
@@ -151,6 +158,23 @@ Row rowOf(const FlowerFilter& filter, std::size_t number) {
           word(kActionWords, filter.action), filter.why};
 }
 
+Row rowOf(const NetdevRule& rule, std::size_t number) {
+  std::string match = word(kEtherTypeWords, rule.protocol);
+  for (const Prefix& prefix : rule.to) {
+    addWord(match, prefix.shortText());
+  }
+  const std::string rest =
+      serviceText(rule, rule.ipProtocol ? word(kFlowerProtocolWords, *rule.ipProtocol) : "");
+  if (!rest.empty()) {
+    addWord(match, rest);
+  }
+  if (rule.sender) {
+    addWord(match, "from " + rule.sender->address.text() + " at " + macText(rule.sender->mac));
+  }
+  return {std::to_string(number), rule.set.empty() ? "netdev" : "netdev " + rule.set, match,
+          word(kActionWords, rule.action), rule.why};
+}
+
 std::vector<Row> rowsOf(const Plan& plan) {
   std::vector<Row> rows{{"#", "place", "match", "action", "why"}};
   const auto add = [&](const std::vector<IptablesRule>& rules, const char* place) {
@@ -165,6 +189,11 @@ std::vector<Row> rowsOf(const Plan& plan) {
   if (plan.flower) {
     for (const FlowerFilter& filter : *plan.flower) {
       rows.push_back(rowOf(filter, rows.size()));
+    }
+  }
+  if (plan.netdev) {
+    for (const NetdevRule& rule : *plan.netdev) {
+      rows.push_back(rowOf(rule, rows.size()));
     }
   }
   return rows;

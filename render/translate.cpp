@@ -116,11 +116,6 @@ class FlowerList {
   std::optional<EtherType> drops_;  // the run of drops that is open, by its protocol
 };
 
-// The one rule that the tail stands for.
-bool isFinalDrop(const Rule& rule) {
-  return rule.role == Role::kDefault && rule.action == Action::kDrop;
-}
-
 }  // namespace
 
 Plan::Iptables iptablesRules(const std::vector<Rule>& rules, const std::optional<RateLimit>& log) {

@@ -1,4 +1,4 @@
-// The two translations of the one list. They must not know the policy that it came from.
+// The three translations of the one list. They must not know the policy that it came from.
 #pragma once
 
 #include <cstdint>
@@ -28,5 +28,17 @@ namespace vethgate {
 //   that flower cannot express.
 [[nodiscard]] std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules,
                                                       FilterAction fallback);
+
+// All IPv4 rules, all IPv6 rules, then ARP for each of the link's own IPv4 addresses, then the drop
+// of everything else, which the chain's policy would drop as well but not count. LOG is left out,
+// and so is a final DROP, as in flower; loopback is dropped. A run of drops of one family is one
+// rule with one set, so that a packet's cost grows with the logarithm of the number of prefixes.
+[[nodiscard]] std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules,
+                                                  FilterAction fallback, const Link& link);
+
+// The one rule that a layer's own end stands for.
+[[nodiscard]] inline bool isFinalDrop(const Rule& rule) {
+  return rule.role == Role::kDefault && rule.action == Action::kDrop;
+}
 
 }  // namespace vethgate

@@ -1,4 +1,5 @@
-// Sets of addresses of one family, as sorted disjoint intervals. Exact: no approximation, no sampling.
+// Sets of addresses of one family, as sorted disjoint intervals. Exact: no approximation, no
+// sampling.
 #pragma once
 
 #include <compare>

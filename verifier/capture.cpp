@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kDumpCount> kNames = {"links",
                                                              "nft.chains",
                                                              "nft.rules",
                                                              "nft.sets",
+                                                             "nft.elements",
                                                              "nft.objects",
                                                              "nft.flowtables",
                                                              "nft.generation.after"};

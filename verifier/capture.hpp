@@ -27,11 +27,15 @@ enum class DumpId : std::uint8_t {
   kNftChains,
   kNftRules,
   kNftSets,
+  kNftElements,
   kNftObjects,
   kNftFlowtables,
   kNftGenerationAfter,
 };
-inline constexpr std::size_t kDumpCount = 14;
+// `nft.elements` differs from the rest: nf_tables lists the elements of one set at a time, so that
+// it holds one whole answer, NLMSG_DONE included, for each set that the plan has, and nothing when
+// it has none. It may then be left out of a document.
+inline constexpr std::size_t kDumpCount = 15;
 [[nodiscard]] std::string_view dumpName(DumpId id);  // "links", "filters.egress", "nft.rules", …
 
 // 10,000 denied prefixes are 27 MB; the rest is room for whatever else a namespace may hold.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/pkt_sched.h>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -49,6 +51,15 @@ RawMessage trafficControlRequest(std::uint16_t type, std::uint32_t link, std::ui
 RawMessage nftRequest(std::uint16_t message, std::uint16_t flags) {
   MessageBuilder builder(static_cast<std::uint16_t>((NFNL_SUBSYS_NFTABLES << 8) | message), flags);
   builder.header(nfgenmsg{AF_UNSPEC, NFNETLINK_V0, 0});
+  return std::move(builder).finish();
+}
+
+RawMessage elementsRequest(const std::string& set) {
+  MessageBuilder builder(
+      static_cast<std::uint16_t>((NFNL_SUBSYS_NFTABLES << 8) | NFT_MSG_GETSETELEM), NLM_F_DUMP);
+  builder.header(nfgenmsg{NFPROTO_NETDEV, NFNETLINK_V0, 0});
+  builder.putString(NFTA_SET_ELEM_LIST_TABLE, "vethgate");
+  builder.putString(NFTA_SET_ELEM_LIST_SET, set);
   return std::move(builder).finish();
 }
 
@@ -98,7 +109,27 @@ void collectRoute(Capture& capture, std::uint32_t job, const Deadline& deadline)
   ask(DumpId::kChainsIngress, RTM_GETCHAIN, job, kIngress);
 }
 
-void collectNft(Capture& capture, const Deadline& deadline) {
+// Returns whether every set is there.
+bool collectElements(NetlinkSocket& socket, Capture& capture, const std::vector<std::string>& sets,
+                     const Deadline& deadline) {
+  auto& elements = capture.dump(DumpId::kNftElements).emplace();
+  for (const std::string& set : sets) {
+    try {
+      auto answer = dump(socket, elementsRequest(set), deadline);
+      std::move(answer.begin(), answer.end(), std::back_inserter(elements));
+    } catch (const KernelError& error) {
+      if (error.error() == ENOENT) {
+        return false;
+      }
+      asking(DumpId::kNftElements, [&error]() -> void { throw error; });
+    }
+  }
+  return true;
+}
+
+// Returns whether the answers must follow each other: a question about a set that is not there
+// leaves a gap.
+bool collectNft(Capture& capture, const std::vector<std::string>& sets, const Deadline& deadline) {
   NetlinkSocket socket(NETLINK_NETFILTER);
   const auto generation = [&](DumpId id) {
     capture.dump(id) = std::vector<RawMessage>{
@@ -113,9 +144,11 @@ void collectNft(Capture& capture, const Deadline& deadline) {
   ask(DumpId::kNftChains, NFT_MSG_GETCHAIN);
   ask(DumpId::kNftRules, NFT_MSG_GETRULE);
   ask(DumpId::kNftSets, NFT_MSG_GETSET);
+  const bool whole = collectElements(socket, capture, sets, deadline);
   ask(DumpId::kNftObjects, NFT_MSG_GETOBJ);
   ask(DumpId::kNftFlowtables, NFT_MSG_GETFLOWTABLE);
   generation(DumpId::kNftGenerationAfter);
+  return whole;
 }
 
 // The two generation messages, bytes only: everything behind the message header is the same.
@@ -180,16 +213,16 @@ std::vector<std::string> legacyTables() {
 
 }  // namespace
 
-Capture collect(std::uint32_t job, const Deadline& deadline) {
+Capture collect(std::uint32_t job, const std::vector<std::string>& sets, const Deadline& deadline) {
   for (int attempt = 0; attempt < kCollectAttempts; ++attempt) {
     const ChangeWatch watch;
     Capture capture;
     capture.kernel = kernelRelease();
     capture.netns = currentNamespace();
     collectRoute(capture, job, deadline);
-    collectNft(capture, deadline);
+    const bool whole = collectNft(capture, sets, deadline);
     capture.legacy = legacyTables();
-    if (!watch.changed() && generationHeld(capture) && sequencesFollow(capture)) {
+    if (!watch.changed() && generationHeld(capture) && (!whole || sequencesFollow(capture))) {
       return capture;
     }
   }

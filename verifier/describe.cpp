@@ -1,8 +1,10 @@
 // Text forms and comparison of rules; see describe.hpp.
 #include "verifier/describe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <tuple>
 
 namespace vethgate {
@@ -42,6 +44,9 @@ std::string text(EtherType type) {
   }
   return "?";
 }
+std::string text(const ArpSender& sender) {
+  return macText(sender.mac) + " " + sender.address.text();
+}
 template <class Value>
 std::string text(const std::optional<Value>& value) {
   return value ? text(*value) : "any";
@@ -80,6 +85,44 @@ auto members(const FlowerFilter& filter) {
       filter;
   static_cast<void>(why);
   return std::tie(pref, handle, protocol, ipProtocol, to, ports, icmpType, hopLimit, action);
+}
+
+auto members(const NetdevRule& rule) {
+  const auto& [protocol, to, set, ipProtocol, ports, icmpType, hopLimit, sender, action, why] =
+      rule;
+  static_cast<void>(why);
+  return std::tie(protocol, to, set, ipProtocol, ports, icmpType, hopLimit, sender, action);
+}
+
+// How many of a list's destinations a message names: the whole may be thousands.
+constexpr std::size_t kShown = 8;
+
+// What one list has and the other has not.
+void compareDestinations(std::string& result, const std::vector<Prefix>& found,
+                         const std::vector<Prefix>& expected) {
+  const auto report = [&result](const char* what, const std::vector<Prefix>& from,
+                                const std::vector<Prefix>& other) {
+    std::vector<Prefix> only;
+    std::set_difference(from.begin(), from.end(), other.begin(), other.end(),
+                        std::back_inserter(only));
+    if (only.empty()) {
+      return;
+    }
+    result += std::string(result.empty() ? "" : "; ") + what;
+    for (std::size_t i = 0; i < std::min(only.size(), kShown); ++i) {
+      result += " " + only[i].text();
+    }
+    if (only.size() > kShown) {
+      result += " and " + std::to_string(only.size() - kShown) + " more";
+    }
+  };
+  if (expected.empty() != found.empty()) {
+    result += std::string(result.empty() ? "" : "; ") +
+              (found.empty() ? "any destination is matched" : "a destination is matched") +
+              ", expected otherwise";
+  }
+  report("destinations lack", expected, found);
+  report("destinations hold besides", found, expected);
 }
 
 }  // namespace
@@ -135,6 +178,35 @@ std::string describe(const FlowerFilter& filter) {
   return result;
 }
 
+std::string describe(const NetdevRule& rule) {
+  std::string result = text(rule.action);
+  if (rule.to.empty()) {
+    result += " " + text(rule.protocol);
+  }
+  if (rule.ipProtocol) {
+    result += " " + protocolText(*rule.ipProtocol);
+  }
+  for (const Prefix& prefix : rule.to) {
+    result += " " + prefix.text();
+  }
+  if (!rule.set.empty()) {
+    result += " (" + rule.set + ")";
+  }
+  if (rule.ports) {
+    result += " port " + rule.ports->text();
+  }
+  if (rule.icmpType) {
+    result += " type " + text(*rule.icmpType);
+  }
+  if (rule.hopLimit) {
+    result += " hop limit " + text(*rule.hopLimit);
+  }
+  if (rule.sender) {
+    result += " from " + text(*rule.sender);
+  }
+  return result;
+}
+
 std::string handleText(std::uint32_t handle) {
   std::array<char, 10> text{'0', 'x'};  // "0x" and 8 digits
   const auto* const end = std::to_chars(&text[2], text.data() + text.size(), handle, 16).ptr;
@@ -146,6 +218,10 @@ bool sameRule(const IptablesRule& left, const IptablesRule& right) {
 }
 
 bool sameFilter(const FlowerFilter& left, const FlowerFilter& right) {
+  return members(left) == members(right);
+}
+
+bool sameRule(const NetdevRule& left, const NetdevRule& right) {
   return members(left) == members(right);
 }
 
@@ -172,6 +248,20 @@ std::string differences(const FlowerFilter& found, const FlowerFilter& expected)
   compare(result, "port", found.ports, expected.ports);
   compare(result, "ICMPv6 type", found.icmpType, expected.icmpType);
   compare(result, "hop limit", found.hopLimit, expected.hopLimit);
+  return result;
+}
+
+std::string differences(const NetdevRule& found, const NetdevRule& expected) {
+  std::string result;
+  compare(result, "action", found.action, expected.action);
+  compare(result, "protocol", found.protocol, expected.protocol);
+  compareDestinations(result, found.to, expected.to);
+  compare(result, "set", found.set, expected.set);
+  compare(result, "IP protocol", found.ipProtocol, expected.ipProtocol);
+  compare(result, "port", found.ports, expected.ports);
+  compare(result, "ICMPv6 type", found.icmpType, expected.icmpType);
+  compare(result, "hop limit", found.hopLimit, expected.hopLimit);
+  compare(result, "sender", found.sender, expected.sender);
   return result;
 }
 

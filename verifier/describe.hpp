@@ -15,6 +15,9 @@ namespace vethgate {
 [[nodiscard]] std::string describe(const IptablesRule& rule);
 // "drop 10.0.0.0/8", "pass arp", "drop all"; without pref and handle.
 [[nodiscard]] std::string describe(const FlowerFilter& filter);
+// "drop 10.0.0.0/8 172.16.0.0/12 (v4_1)", "pass ip tcp port 443", "pass arp from 02:…:02
+// 172.17.0.2"
+[[nodiscard]] std::string describe(const NetdevRule& rule);
 
 // "0x1f": how tc prints the handle of a filter.
 [[nodiscard]] std::string handleText(std::uint32_t handle);
@@ -22,10 +25,12 @@ namespace vethgate {
 // Whether they are equal but for `why`.
 [[nodiscard]] bool sameRule(const IptablesRule& left, const IptablesRule& right);
 [[nodiscard]] bool sameFilter(const FlowerFilter& left, const FlowerFilter& right);
+[[nodiscard]] bool sameRule(const NetdevRule& left, const NetdevRule& right);
 
 // Field by field, "destination is 10.0.0.0/9, expected 10.0.0.0/8; action is …"; empty when they
 // are the same but for `why`.
 [[nodiscard]] std::string differences(const IptablesRule& found, const IptablesRule& expected);
 [[nodiscard]] std::string differences(const FlowerFilter& found, const FlowerFilter& expected);
+[[nodiscard]] std::string differences(const NetdevRule& found, const NetdevRule& expected);
 
 }  // namespace vethgate

@@ -48,6 +48,7 @@ constexpr std::array<Shape, kDumpCount> kShapes = {{
     {DumpId::kNftRules, true, false, nftType(NFT_MSG_NEWRULE), NLM_F_MULTI | NLM_F_APPEND,
      sizeof(nfgenmsg)},
     {DumpId::kNftSets, true, false, nftType(NFT_MSG_NEWSET), NLM_F_MULTI, sizeof(nfgenmsg)},
+    {DumpId::kNftElements, true, false, nftType(NFT_MSG_NEWSETELEM), NLM_F_MULTI, sizeof(nfgenmsg)},
     {DumpId::kNftObjects, true, false, nftType(NFT_MSG_NEWOBJ), NLM_F_MULTI | NLM_F_APPEND,
      sizeof(nfgenmsg)},
     {DumpId::kNftFlowtables, true, false, nftType(NFT_MSG_NEWFLOWTABLE), NLM_F_MULTI | NLM_F_APPEND,
@@ -66,7 +67,7 @@ std::string found(std::uint64_t value, std::uint64_t expected) {
 }
 
 // The first thing wrong with the dump, if any. `port` is what the socket's earlier dumps carried.
-std::optional<std::string> problemOf(const Shape& shape, const std::vector<RawMessage>& dump,
+std::optional<std::string> problemOf(const Shape& shape, std::span<const RawMessage> dump,
                                      std::optional<std::uint32_t>& port) {
   if (dump.empty()) {
     return shape.single ? "is empty" : "is empty, without NLMSG_DONE";
@@ -132,6 +133,33 @@ std::optional<std::string> problemOf(const Shape& shape, const std::vector<RawMe
   return std::nullopt;
 }
 
+// The answers in a dump: all of it, but for nft.elements, each of whose ends with NLMSG_DONE.
+std::vector<std::span<const RawMessage>> answersOf(const Shape& shape,
+                                                   const std::vector<RawMessage>& dump) {
+  if (shape.id != DumpId::kNftElements) {
+    return {std::span(dump)};
+  }
+  std::vector<std::span<const RawMessage>> answers;
+  std::span<const RawMessage> rest(dump);
+  while (!rest.empty()) {
+    const auto end = std::find_if(rest.begin(), rest.end(), isEnd);
+    const auto size = static_cast<std::size_t>(end - rest.begin()) + (end == rest.end() ? 0 : 1);
+    answers.push_back(rest.first(size));
+    rest = rest.subspan(size);
+  }
+  return answers;
+}
+
+std::optional<std::string> problemOfAll(const Shape& shape, const std::vector<RawMessage>& dump,
+                                        std::optional<std::uint32_t>& port) {
+  for (const auto answer : answersOf(shape, dump)) {
+    if (auto problem = problemOf(shape, answer, port)) {
+      return problem;
+    }
+  }
+  return std::nullopt;
+}
+
 std::uint32_t generationOf(const Capture& capture, DumpId id) {
   const RawMessage& message = capture.dump(id)->front();
   if (fixedHeader<nfgenmsg>(message).nfgen_family != AF_UNSPEC) {
@@ -148,20 +176,34 @@ std::uint32_t generationOf(const Capture& capture, DumpId id) {
 
 }  // namespace
 
+bool isEnd(const RawMessage& message) {
+  return message.size() >= sizeof(nlmsghdr) && headerOf(message).nlmsg_type == NLMSG_DONE;
+}
+
 std::span<const RawMessage> messagesOf(const Capture& capture, DumpId id) {
+  if (!capture.dump(id)) {
+    return {};  // nft.elements, when the plan has no set
+  }
   const auto& dump = *capture.dump(id);
-  const bool single = kShapes[static_cast<std::size_t>(id)].single;
+  const bool single = kShapes[static_cast<std::size_t>(id)].single || dump.empty();
   return std::span(dump).first(dump.size() - (single ? 0 : 1));
 }
 
 bool sequencesFollow(const Capture& capture) {
   std::array<std::optional<std::uint32_t>, 2> previous;  // by protocol
   return std::all_of(kShapes.begin(), kShapes.end(), [&](const Shape& shape) {
-    const std::uint32_t sequence = headerOf(capture.dump(shape.id)->front()).nlmsg_seq;
     auto& before = previous[shape.nft ? 1 : 0];
-    const bool follows = !before || sequence == *before + 1;
-    before = sequence;
-    return follows;
+    const auto& dump = capture.dump(shape.id);
+    if (!dump) {
+      return true;  // nft.elements, when the plan has no set
+    }
+    const auto answers = answersOf(shape, *dump);
+    return std::all_of(answers.begin(), answers.end(), [&before](const auto& answer) {
+      const std::uint32_t sequence = headerOf(answer.front()).nlmsg_seq;
+      const bool follows = !before || sequence == *before + 1;
+      before = sequence;
+      return follows;
+    });
   });
 }
 
@@ -174,7 +216,7 @@ bool sameGeneration(const Capture& capture) {
   return std::all_of(kShapes.begin(), kShapes.end(), [&](const Shape& shape) {
     const auto messages = messagesOf(capture, shape.id);
     return !shape.nft || std::all_of(messages.begin(), messages.end(), [mark](const auto& message) {
-      return fixedHeader<nfgenmsg>(message).res_id == mark;
+      return isEnd(message) || fixedHeader<nfgenmsg>(message).res_id == mark;
     });
   });
 }
@@ -184,7 +226,10 @@ void checkEnvelopes(const Capture& capture, Findings& findings) {
   std::array<std::optional<std::uint32_t>, 2> ports;  // by protocol
   for (const Shape& shape : kShapes) {
     const auto& dump = capture.dump(shape.id);
-    const auto problem = dump ? problemOf(shape, *dump, ports[shape.nft ? 1 : 0])
+    if (!dump && shape.id == DumpId::kNftElements) {
+      continue;
+    }
+    const auto problem = dump ? problemOfAll(shape, *dump, ports[shape.nft ? 1 : 0])
                               : std::optional<std::string>("is missing");
     if (problem) {
       findings.add("dump " + std::string(dumpName(shape.id)) + ": " + *problem);

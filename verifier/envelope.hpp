@@ -21,8 +21,11 @@ void checkEnvelopes(const Capture& capture, Findings& findings);
 // True when both generation messages, and the mark on each message between them, agree.
 [[nodiscard]] bool sameGeneration(const Capture& capture);
 
-// The messages of a dump without its NLMSG_DONE; only after checkEnvelopes() found nothing.
+// The messages of a dump without its NLMSG_DONE; only after checkEnvelopes() found nothing. Of
+// nft.elements the answers' ends stand between the messages: see isEnd().
 [[nodiscard]] std::span<const RawMessage> messagesOf(const Capture& capture, DumpId id);
+
+[[nodiscard]] bool isEnd(const RawMessage& message);
 
 // The fixed header behind nlmsghdr, and the attributes behind that one.
 template <class Header>

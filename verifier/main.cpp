@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -44,6 +45,16 @@ Request readRequest() {
   return {readPolicy(policy), readLink(link, "request.link")};
 }
 
+std::vector<std::string> setNames(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const NetdevRule& rule : plan.netdev.value_or(std::vector<NetdevRule>{})) {
+    if (!rule.set.empty()) {
+      names.push_back(rule.set);
+    }
+  }
+  return names;
+}
+
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path)
@@ -69,13 +80,15 @@ Verdict judgeLive(const std::string& captureFile) {
   if (!captureFile.empty()) {
     output.emplace(captureFile);
   }
-  const Capture capture = collect(request.link.index, Deadline::after(kCollectTime));
+  const Plan plan = renderPlan(request.policy, request.link);
+  const Capture capture =
+      collect(request.link.index, setNames(plan), Deadline::after(kCollectTime));
   if (output) {
     writeCapture(output->fd(), capture);
   }
   keepOnlyCapabilities({});
   lockSyscalls(SeccompProfile::kParse);
-  return judge(request.policy, renderPlan(request.policy, request.link), capture);
+  return judge(request.policy, plan, capture);
 }
 
 Verdict judgeReplay(const std::string& replayFile) {

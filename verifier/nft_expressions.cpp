@@ -82,10 +82,28 @@ Expression readBitwise(AttributeReader& data) {
 Expression readCmp(AttributeReader& data) {
   expectU32(data, NFTA_CMP_SREG, NFT_REG_1);
   const std::uint32_t op = data.u32(NFTA_CMP_OP);
-  if (op != NFT_CMP_EQ) {
-    data.refuse(NFTA_CMP_OP, "is " + std::to_string(op) + ", expected 0 (equal)");
+  const Value value = readValue(data, NFTA_CMP_DATA);
+  switch (op) {
+    case NFT_CMP_EQ:
+      return Equals{value};
+    case NFT_CMP_GTE:
+      return AtLeast{value};
+    case NFT_CMP_LTE:
+      return AtMost{value};
+    default:
+      data.refuse(NFTA_CMP_OP,
+                  "is " + std::to_string(op) + ", expected 0 (equal), 5 (at least) or 3 (at most)");
   }
-  return Equals{readValue(data, NFTA_CMP_DATA)};
+}
+
+Expression readLookup(AttributeReader& data) {
+  expectU32(data, NFTA_LOOKUP_SREG, NFT_REG_1);
+  const std::uint32_t flags = data.u32(NFTA_LOOKUP_FLAGS);
+  if (flags != 0) {
+    data.refuse(NFTA_LOOKUP_FLAGS, "is " + std::to_string(flags) +
+                                       ", expected 0: an inverted lookup matches the rest");
+  }
+  return Lookup{std::string(data.string(NFTA_LOOKUP_SET))};
 }
 
 Expression readRange(AttributeReader& data) {
@@ -201,6 +219,7 @@ constexpr std::array kDecoders = {
     Decoder{"bitwise", &kBitwise, readBitwise}, Decoder{"limit", &kLimit, readLimit},
     Decoder{"target", &kTarget, readTarget},    Decoder{"meta", &kMeta, readMeta},
     Decoder{"range", &kRange, readRange},       Decoder{"match", &kMatch, readMatch},
+    Decoder{"lookup", &kLookup, readLookup},
 };
 
 const Decoder* decoderOf(std::string_view name) {
@@ -228,10 +247,21 @@ Expression readExpression(AttributeReader& element) {
 
 const char* nameOf(const Expression& expression) {
   static constexpr std::array<const char*, std::variant_size_v<Expression>> kNames = {
-      "meta load l4proto", "payload load",   "bitwise and",
-      "comparison",        "range",          "limit",
-      "counter",           "verdict accept", "verdict drop",
-      "match icmp6",       "match hl",       "target LOG"};
+      "meta load l4proto",
+      "payload load",
+      "bitwise and",
+      "comparison",
+      "range",
+      "limit",
+      "counter",
+      "verdict accept",
+      "verdict drop",
+      "match icmp6",
+      "match hl",
+      "target LOG",
+      "comparison (at least)",
+      "comparison (at most)",
+      "lookup"};
   return kNames[expression.index()];
 }
 

@@ -1,10 +1,11 @@
-// One expression of an nf_tables rule, as values: the vocabulary that iptables-nft 1.8.9 writes a
-// plan in, and nothing else. What an expression means together with its neighbours is for
-// nft_rules.
+// One expression of an nf_tables rule, as values: the vocabulary that iptables-nft 1.8.9 and, for
+// the netdev layer, nft 1.0.6 write a plan in, and nothing else. What an expression means together
+// with its neighbours is for nft_rules.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -41,6 +42,15 @@ struct Within {  // both ends belong to it
   Value first;
   Value last;
 };
+struct AtLeast {  // as a number in network order
+  Value value;
+};
+struct AtMost {
+  Value value;
+};
+struct Lookup {  // in the set of that name, of the rule's own table; not inverted
+  std::string set;
+};
 struct Counter {
   std::uint64_t packets = 0;
 };
@@ -56,8 +66,9 @@ struct LogTarget {  // xt LOG: level warning, no flags
   std::string prefix;
 };
 
-using Expression = std::variant<MetaL4Protocol, PayloadLoad, Mask, Equals, Within, RateLimit,
-                                Counter, Accept, Drop, Icmp6Type, HopLimitEquals, LogTarget>;
+using Expression =
+    std::variant<MetaL4Protocol, PayloadLoad, Mask, Equals, Within, RateLimit, Counter, Accept,
+                 Drop, Icmp6Type, HopLimitEquals, LogTarget, AtLeast, AtMost, Lookup>;
 
 // For messages: "payload load", "verdict drop", …
 [[nodiscard]] const char* nameOf(const Expression& expression);

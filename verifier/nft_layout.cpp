@@ -8,7 +8,8 @@
 #include <linux/netlink.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
+#include <utility>
 
 #include "base/error.hpp"
 #include "verifier/envelope.hpp"
@@ -17,11 +18,32 @@
 namespace vethgate::nft {
 namespace {
 
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 64));
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c <= 0x20 || c > 0x7e; }, '?');
-  return result;
+// Where each chain is and what hooks it.
+struct Place {
+  ChainId id;
+  std::uint8_t family;
+  std::string_view table;
+  std::string_view chain;
+  std::uint32_t hook;
+  std::uint32_t policy;
+};
+constexpr std::array<Place, kChainCount> kPlaces = {{
+    {ChainId::kV4, NFPROTO_IPV4, "filter", "OUTPUT", NF_INET_LOCAL_OUT, NF_ACCEPT},
+    {ChainId::kV6, NFPROTO_IPV6, "filter", "OUTPUT", NF_INET_LOCAL_OUT, NF_ACCEPT},
+    {ChainId::kNetdev, NFPROTO_NETDEV, kNetdevTable, "egress", NF_NETDEV_EGRESS, NF_DROP},
+}};
+
+bool isExpected(const Expected& expected, const Place& place) {
+  return place.id == ChainId::kNetdev ? expected.netdev() : expected.iptables;
+}
+
+// The expected place of this table; nullptr when it is none.
+const Place* placeOf(const Expected& expected, std::uint8_t family, std::string_view table) {
+  const auto* place = std::find_if(kPlaces.begin(), kPlaces.end(), [&](const Place& candidate) {
+    return isExpected(expected, candidate) && candidate.family == family &&
+           candidate.table == table;
+  });
+  return place == kPlaces.end() ? nullptr : place;
 }
 
 std::string familyText(std::uint8_t family) {
@@ -71,47 +93,49 @@ void expectU32(AttributeReader& reader, std::uint16_t type, std::uint32_t expect
 
 class Layout {
  public:
-  Layout(const Capture& capture, bool expected, Findings& findings)
+  Layout(const Capture& capture, const Expected& expected, Findings& findings)
       : capture_(capture), expected_(expected), findings_(findings) {}
 
-  void checkTables() {
-    bool seen[2] = {};
+  void checkTables(std::size_t sets) {
+    std::array<bool, kChainCount> seen{};
     forEach(DumpId::kNftTables, [&](std::uint8_t family, ByteView attributes) {
       AttributeReader reader(kTable, attributes, "NFT_MSG_NEWTABLE");
       const std::string_view name = reader.string(NFTA_TABLE_NAME);
-      const std::string text = tableText(family, name);
-      bool& here = seen[family == NFPROTO_IPV4 ? 0 : 1];
-      if (!expected_ || !isIp(family) || name != kTableName || here) {
-        reader.refuse(text + " is there, expected none");
+      const Place* place = placeOf(expected_, family, name);
+      if (place == nullptr || std::exchange(seen.at(indexOf(*place)), true)) {
+        reader.refuse(tableText(family, name) + " is there, expected none");
       }
-      here = true;
       expectU32(reader, NFTA_TABLE_FLAGS, 0);
-      expectU32(reader, NFTA_TABLE_USE, 1);  // the chain
+      // The chain, and each set.
+      const std::size_t uses = place->id == ChainId::kNetdev ? 1 + sets : 1;
+      expectU32(reader, NFTA_TABLE_USE, static_cast<std::uint32_t>(uses));
       reader.discard(NFTA_TABLE_HANDLE, "names the table for deletion; no packet meets it");
       reader.finish();
     });
-    requireBoth(DumpId::kNftTables, seen, "table ip filter", "table ip6 filter");
+    requireAll(DumpId::kNftTables, seen,
+               [](const Place& place) { return tableText(place.family, place.table); });
   }
 
-  void checkChains(const RuleCounts& counts, bool counted) {
-    bool seen[2] = {};
+  void checkChains(const Counts& counts, bool counted) {
+    std::array<bool, kChainCount> seen{};
     forEach(DumpId::kNftChains, [&](std::uint8_t family, ByteView attributes) {
       AttributeReader reader(kChain, attributes, "NFT_MSG_NEWCHAIN");
       const std::string_view table = reader.string(NFTA_CHAIN_TABLE);
       const std::string_view name = reader.string(NFTA_CHAIN_NAME);
-      bool& here = seen[family == NFPROTO_IPV4 ? 0 : 1];
-      if (!expected_ || !isIp(family) || table != kTableName || name != kChainName || here) {
+      const Place* place = placeOf(expected_, family, table);
+      if (place == nullptr || name != place->chain ||
+          std::exchange(seen.at(indexOf(*place)), true)) {
         reader.refuse(std::string(reader.has(NFTA_CHAIN_HOOK) ? "base " : "") +
                       chainText(family, table, name) + " is there, expected none");
       }
-      here = true;
-      checkChain(reader, family == NFPROTO_IPV4 ? counts.v4 : counts.v6, counted);
+      checkChain(reader, *place, counts.rules.at(indexOf(*place)), counted);
     });
-    requireBoth(DumpId::kNftChains, seen, "chain OUTPUT of table ip filter",
-                "chain OUTPUT of table ip6 filter");
+    requireAll(DumpId::kNftChains, seen, [](const Place& place) {
+      return chainText(place.family, place.table, place.chain);
+    });
   }
 
-  // Sets, objects and flowtables: a plan has none, so that one message is one reason.
+  // Objects and flowtables: a plan has none, so that one message is one reason.
   void checkNone(DumpId id, const char* what, std::uint16_t tableType, std::uint16_t nameType) {
     forEach(id, [&](std::uint8_t family, ByteView attributes) {
       throw Failure(ExitCode::kRefused, std::string(what) + " " +
@@ -133,23 +157,41 @@ class Layout {
     }
   }
 
-  static bool isIp(std::uint8_t family) { return family == NFPROTO_IPV4 || family == NFPROTO_IPV6; }
+  static std::size_t indexOf(const Place& place) { return static_cast<std::size_t>(place.id); }
 
-  void requireBoth(DumpId id, const bool (&seen)[2], const char* v4, const char* v6) {
-    if (expected_ && !seen[0]) {
-      findings_.add(std::string(dumpName(id)) + ": " + v4 + " is missing");
-    }
-    if (expected_ && !seen[1]) {
-      findings_.add(std::string(dumpName(id)) + ": " + v6 + " is missing");
+  template <class Name>
+  void requireAll(DumpId id, const std::array<bool, kChainCount>& seen, const Name& name) {
+    for (const Place& place : kPlaces) {
+      if (isExpected(expected_, place) && !seen.at(indexOf(place))) {
+        findings_.add(std::string(dumpName(id)) + ": " + name(place) + " is missing");
+      }
     }
   }
 
-  static void checkChain(AttributeReader& reader, std::size_t rules, bool counted) {
-    AttributeReader hook = reader.nested(NFTA_CHAIN_HOOK);
-    expectU32(hook, NFTA_HOOK_HOOKNUM, NF_INET_LOCAL_OUT);
+  void checkHook(AttributeReader hook, const Place& place) const {
+    expectU32(hook, NFTA_HOOK_HOOKNUM, place.hook);
     expectU32(hook, NFTA_HOOK_PRIORITY, 0);
+    if (place.id == ChainId::kNetdev) {
+      // The kernel names a single device twice.
+      checkDevice(hook, NFTA_HOOK_DEV);
+      AttributeReader devices = hook.nested(NFTA_HOOK_DEVS);
+      checkDevice(devices, NFTA_DEVICE_NAME);
+      devices.finish();
+    }
     hook.finish();
-    expectU32(reader, NFTA_CHAIN_POLICY, NF_ACCEPT);
+  }
+
+  void checkDevice(AttributeReader& reader, std::uint16_t type) const {
+    const std::string_view name = reader.string(type);
+    if (name != expected_.device) {
+      reader.refuse(type, "is \"" + printable(name) + "\", expected " + *expected_.device);
+    }
+  }
+
+  void checkChain(AttributeReader& reader, const Place& place, std::size_t rules,
+                  bool counted) const {
+    checkHook(reader.nested(NFTA_CHAIN_HOOK), place);
+    expectU32(reader, NFTA_CHAIN_POLICY, place.policy);
     expectU32(reader, NFTA_CHAIN_FLAGS, NFT_CHAIN_BASE);
     const std::string_view type = reader.string(NFTA_CHAIN_TYPE);
     if (type != "filter") {
@@ -172,11 +214,18 @@ class Layout {
   }
 
   const Capture& capture_;
-  bool expected_;
+  const Expected& expected_;
   Findings& findings_;
 };
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result(text.substr(0, 64));
+  std::replace_if(
+      result.begin(), result.end(), [](unsigned char c) { return c <= 0x20 || c > 0x7e; }, '?');
+  return result;
+}
 
 std::string tableText(std::uint8_t family, std::string_view table) {
   return "table " + familyText(family) + " " + printable(table);
@@ -186,12 +235,17 @@ std::string chainText(std::uint8_t family, std::string_view table, std::string_v
   return "chain " + printable(chain) + " of " + tableText(family, table);
 }
 
-void checkLayout(const Capture& capture, bool expected, const RuleCounts& counts, bool counted,
-                 Findings& findings) {
+std::optional<ChainId> expectedChain(const Expected& expected, std::uint8_t family,
+                                     std::string_view table, std::string_view chain) {
+  const Place* place = placeOf(expected, family, table);
+  return place != nullptr && place->chain == chain ? std::optional(place->id) : std::nullopt;
+}
+
+void checkLayout(const Capture& capture, const Expected& expected, const Counts& counts,
+                 bool counted, Findings& findings) {
   Layout layout(capture, expected, findings);
-  layout.checkTables();
+  layout.checkTables(counts.sets);
   layout.checkChains(counts, counted);
-  layout.checkNone(DumpId::kNftSets, "set", NFTA_SET_TABLE, NFTA_SET_NAME);
   layout.checkNone(DumpId::kNftObjects, "object", NFTA_OBJ_TABLE, NFTA_OBJ_NAME);
   layout.checkNone(DumpId::kNftFlowtables, "flowtable", NFTA_FLOWTABLE_TABLE, NFTA_FLOWTABLE_NAME);
 }

@@ -1,6 +1,6 @@
 // The nf_tables half of a readback: tables, chains and rules of every family, decoded to the plan's
-// own terms. What is there besides filter/OUTPUT of ip and ip6 is reported by name. It must not
-// know the plan: only whether the iptables layer is supposed to be there.
+// own terms. What is there besides filter/OUTPUT of ip and ip6 and vethgate/egress of netdev is
+// reported by name. It must not know the plan: only which layers are supposed to be there.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include "verifier/capture.hpp"
 #include "verifier/findings.hpp"
 #include "verifier/nft_expressions.hpp"
+#include "verifier/nft_layout.hpp"
+#include "verifier/nft_netdev.hpp"
 
 namespace vethgate {
 
@@ -22,6 +24,7 @@ struct ReadRule {
 struct NftReadback {
   std::vector<ReadRule> v4;  // in evaluation order
   std::vector<ReadRule> v6;
+  std::vector<ReadNetdevRule> netdev;
   bool complete = true;  // false when decoding stopped before the end
 };
 
@@ -31,7 +34,8 @@ struct NftReadback {
 // Failure(kRefused) for any other sequence, and for a spelling that is not the shortest.
 [[nodiscard]] ReadRule readRule(Family family, std::span<const nft::Expression> expressions);
 
-// `expected`: the policy asks for the iptables layer. The envelopes have been checked.
-[[nodiscard]] NftReadback readNft(const Capture& capture, bool expected, Findings& findings);
+// `expected`: the layers that the policy asks for. The envelopes have been checked.
+[[nodiscard]] NftReadback readNft(const Capture& capture, const nft::Expected& expected,
+                                  Findings& findings);
 
 }  // namespace vethgate

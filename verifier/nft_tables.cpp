@@ -55,11 +55,17 @@ constexpr std::array kTableSpecs = {
     AttributeSpec{NFTA_TABLE_OWNER, "NFTA_TABLE_OWNER", kU32Be},
 };
 
+// One device: a second one, which a chain of netdev may have, stands there twice.
+constexpr std::array kDeviceSpecs = {
+    name(NFTA_DEVICE_NAME, "NFTA_DEVICE_NAME"),
+};
+constexpr AttributeTable kDevices{"devices", kDeviceSpecs};
+
 constexpr std::array kHookSpecs = {
     AttributeSpec{NFTA_HOOK_HOOKNUM, "NFTA_HOOK_HOOKNUM", kU32Be},
     AttributeSpec{NFTA_HOOK_PRIORITY, "NFTA_HOOK_PRIORITY", kU32Be},
     name(NFTA_HOOK_DEV, "NFTA_HOOK_DEV"),
-    blob(NFTA_HOOK_DEVS, "NFTA_HOOK_DEVS"),
+    nest(NFTA_HOOK_DEVS, "NFTA_HOOK_DEVS", kDevices),
 };
 constexpr AttributeTable kHook{"hook", kHookSpecs};
 
@@ -76,6 +82,60 @@ constexpr std::array kChainSpecs = {
     AttributeSpec{NFTA_CHAIN_FLAGS, "NFTA_CHAIN_FLAGS", kU32Be},
     AttributeSpec{NFTA_CHAIN_ID, "NFTA_CHAIN_ID", kU32Be},
     blob(NFTA_CHAIN_USERDATA, "NFTA_CHAIN_USERDATA"),
+};
+
+constexpr std::array kSetDescriptionSpecs = {
+    AttributeSpec{NFTA_SET_DESC_SIZE, "NFTA_SET_DESC_SIZE", kU32Be},
+    blob(NFTA_SET_DESC_CONCAT, "NFTA_SET_DESC_CONCAT"),
+};
+constexpr AttributeTable kSetDescription{"description", kSetDescriptionSpecs};
+
+constexpr std::array kSetSpecs = {
+    name(NFTA_SET_TABLE, "NFTA_SET_TABLE"),
+    name(NFTA_SET_NAME, "NFTA_SET_NAME"),
+    AttributeSpec{NFTA_SET_FLAGS, "NFTA_SET_FLAGS", kU32Be},
+    AttributeSpec{NFTA_SET_KEY_TYPE, "NFTA_SET_KEY_TYPE", kU32Be},
+    AttributeSpec{NFTA_SET_KEY_LEN, "NFTA_SET_KEY_LEN", kU32Be},
+    AttributeSpec{NFTA_SET_DATA_TYPE, "NFTA_SET_DATA_TYPE", kU32Be},
+    AttributeSpec{NFTA_SET_DATA_LEN, "NFTA_SET_DATA_LEN", kU32Be},
+    AttributeSpec{NFTA_SET_POLICY, "NFTA_SET_POLICY", kU32Be},
+    nest(NFTA_SET_DESC, "NFTA_SET_DESC", kSetDescription),
+    AttributeSpec{NFTA_SET_ID, "NFTA_SET_ID", kU32Be},
+    AttributeSpec{NFTA_SET_TIMEOUT, "NFTA_SET_TIMEOUT", kU64Be},
+    AttributeSpec{NFTA_SET_GC_INTERVAL, "NFTA_SET_GC_INTERVAL", kU32Be},
+    blob(NFTA_SET_USERDATA, "NFTA_SET_USERDATA"),
+    blob(NFTA_SET_PAD, "NFTA_SET_PAD"),
+    AttributeSpec{NFTA_SET_OBJ_TYPE, "NFTA_SET_OBJ_TYPE", kU32Be},
+    AttributeSpec{NFTA_SET_HANDLE, "NFTA_SET_HANDLE", kU64Be},
+    blob(NFTA_SET_EXPR, "NFTA_SET_EXPR"),
+    blob(NFTA_SET_EXPRESSIONS, "NFTA_SET_EXPRESSIONS"),
+    name(kSetType, "NFTA_SET_TYPE"),
+    AttributeSpec{kSetCount, "NFTA_SET_COUNT", kU32Be},
+};
+
+constexpr std::array kElementSpecs = {
+    nest(NFTA_SET_ELEM_KEY, "NFTA_SET_ELEM_KEY", kData),
+    blob(NFTA_SET_ELEM_DATA, "NFTA_SET_ELEM_DATA"),
+    AttributeSpec{NFTA_SET_ELEM_FLAGS, "NFTA_SET_ELEM_FLAGS", kU32Be},
+    AttributeSpec{NFTA_SET_ELEM_TIMEOUT, "NFTA_SET_ELEM_TIMEOUT", kU64Be},
+    AttributeSpec{NFTA_SET_ELEM_EXPIRATION, "NFTA_SET_ELEM_EXPIRATION", kU64Be},
+    blob(NFTA_SET_ELEM_USERDATA, "NFTA_SET_ELEM_USERDATA"),
+    blob(NFTA_SET_ELEM_EXPR, "NFTA_SET_ELEM_EXPR"),
+    blob(NFTA_SET_ELEM_PAD, "NFTA_SET_ELEM_PAD"),
+    name(NFTA_SET_ELEM_OBJREF, "NFTA_SET_ELEM_OBJREF"),
+    blob(NFTA_SET_ELEM_KEY_END, "NFTA_SET_ELEM_KEY_END"),
+    blob(NFTA_SET_ELEM_EXPRESSIONS, "NFTA_SET_ELEM_EXPRESSIONS"),
+};
+constexpr AttributeTable kElement{"element", kElementSpecs};
+constexpr std::array kElementListSpecs = {
+    AttributeSpec{NFTA_LIST_ELEM, "NFTA_LIST_ELEM", kNested, 0, 0, &kElement, 0, true},
+};
+constexpr AttributeTable kElementList{"elements", kElementListSpecs};
+constexpr std::array kElementsSpecs = {
+    name(NFTA_SET_ELEM_LIST_TABLE, "NFTA_SET_ELEM_LIST_TABLE"),
+    name(NFTA_SET_ELEM_LIST_SET, "NFTA_SET_ELEM_LIST_SET"),
+    nest(NFTA_SET_ELEM_LIST_ELEMENTS, "NFTA_SET_ELEM_LIST_ELEMENTS", kElementList),
+    AttributeSpec{NFTA_SET_ELEM_LIST_SET_ID, "NFTA_SET_ELEM_LIST_SET_ID", kU32Be},
 };
 
 constexpr std::array kExpressionSpecs = {
@@ -137,6 +197,14 @@ constexpr std::array kCmpSpecs = {
     nest(NFTA_CMP_DATA, "NFTA_CMP_DATA", kData),
 };
 
+constexpr std::array kLookupSpecs = {
+    name(NFTA_LOOKUP_SET, "NFTA_LOOKUP_SET"),
+    AttributeSpec{NFTA_LOOKUP_SREG, "NFTA_LOOKUP_SREG", kU32Be},
+    AttributeSpec{NFTA_LOOKUP_DREG, "NFTA_LOOKUP_DREG", kU32Be},
+    AttributeSpec{NFTA_LOOKUP_SET_ID, "NFTA_LOOKUP_SET_ID", kU32Be},
+    AttributeSpec{NFTA_LOOKUP_FLAGS, "NFTA_LOOKUP_FLAGS", kU32Be},
+};
+
 constexpr std::array kRangeSpecs = {
     AttributeSpec{NFTA_RANGE_SREG, "NFTA_RANGE_SREG", kU32Be},
     AttributeSpec{NFTA_RANGE_OP, "NFTA_RANGE_OP", kU32Be},
@@ -182,11 +250,14 @@ constexpr AttributeTable kGeneration{"generation", kGenerationSpecs};
 constexpr AttributeTable kTable{"table", kTableSpecs};
 constexpr AttributeTable kCounter{"counter", kCounterSpecs};
 constexpr AttributeTable kChain{"chain", kChainSpecs};
+constexpr AttributeTable kSet{"set", kSetSpecs};
+constexpr AttributeTable kElements{"elements", kElementsSpecs};
 constexpr AttributeTable kRule{"rule", kRuleSpecs};
 constexpr AttributeTable kMeta{"meta", kMetaSpecs};
 constexpr AttributeTable kPayload{"payload", kPayloadSpecs};
 constexpr AttributeTable kBitwise{"bitwise", kBitwiseSpecs};
 constexpr AttributeTable kCmp{"cmp", kCmpSpecs};
+constexpr AttributeTable kLookup{"lookup", kLookupSpecs};
 constexpr AttributeTable kRange{"range", kRangeSpecs};
 constexpr AttributeTable kLimit{"limit", kLimitSpecs};
 constexpr AttributeTable kImmediate{"immediate", kImmediateSpecs};

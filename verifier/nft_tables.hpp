@@ -4,13 +4,21 @@
 // linux/netfilter/nf_tables.h and nf_tables_compat.h.
 #pragma once
 
+#include <cstdint>
+
 #include "netlink/reader.hpp"
 
 namespace vethgate::nft {
 
+// Of a set, from 6.16 on; the headers of 6.1 lack them.
+inline constexpr std::uint16_t kSetType = 19;   // NFTA_SET_TYPE
+inline constexpr std::uint16_t kSetCount = 20;  // NFTA_SET_COUNT
+
 extern const AttributeTable kGeneration;  // NFT_MSG_NEWGEN
 extern const AttributeTable kTable;       // NFT_MSG_NEWTABLE
 extern const AttributeTable kChain;       // NFT_MSG_NEWCHAIN, with kHook nested
+extern const AttributeTable kSet;         // NFT_MSG_NEWSET
+extern const AttributeTable kElements;    // NFT_MSG_NEWSETELEM, a list of elements
 extern const AttributeTable kRule;        // NFT_MSG_NEWRULE, with elements of kExpression
 
 // NFTA_EXPR_DATA of each expression that a plan is made of.
@@ -18,6 +26,7 @@ extern const AttributeTable kMeta;
 extern const AttributeTable kPayload;
 extern const AttributeTable kBitwise;
 extern const AttributeTable kCmp;
+extern const AttributeTable kLookup;
 extern const AttributeTable kRange;
 extern const AttributeTable kLimit;
 extern const AttributeTable kCounter;

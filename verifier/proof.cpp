@@ -110,6 +110,72 @@ bool frameLeaves(const std::vector<FlowerFilter>& filters, std::optional<EtherTy
   return decides == filters.end() || decides->action == FilterAction::kPass;
 }
 
+std::string placeOf(std::size_t index) { return "netdev #" + std::to_string(index + 1); }
+
+Reach netdevFamily(Family family, const std::vector<NetdevRule>& rules) {
+  const EtherType own = family == Family::kV4 ? EtherType::kIpv4 : EtherType::kIpv6;
+  std::vector<TerminalRule> terminal;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const NetdevRule& rule = rules[i];
+    if (rule.protocol != own && rule.protocol != EtherType::kAll) {
+      continue;
+    }
+    const Service service = serviceOf(rule.ipProtocol, rule.ports, rule.icmpType, rule.hopLimit);
+    const bool pass = rule.action == FilterAction::kPass;
+    if (rule.to.empty()) {
+      terminal.push_back({destination(family, std::nullopt), service, pass, placeOf(i)});
+    }
+    for (const Prefix& prefix : rule.to) {
+      terminal.push_back({intervalOf(prefix), service, pass, placeOf(i)});
+    }
+  }
+  // The chain's policy is DROP; the reader refuses a readback that says otherwise.
+  return {family, std::move(terminal), false};
+}
+
+// Which ARP the rules let leave, as far as `layer` holds it.
+void judgeArp(const std::vector<NetdevRule>& rules, const Link& link, LayerReach& layer) {
+  std::vector<Address> missing;
+  for (const Address& address : link.addresses) {
+    if (address.family() == Family::kV4) {
+      missing.push_back(address);
+    }
+  }
+  layer.arpExpected = !missing.empty();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const NetdevRule& rule = rules[i];
+    if (rule.protocol != EtherType::kArp && rule.protocol != EtherType::kAll) {
+      continue;
+    }
+    const bool pass = rule.action == FilterAction::kPass;
+    if (!rule.sender) {
+      if (pass) {
+        layer.foreignArp = "ARP of any sender, by " + placeOf(i) + ",";
+      }
+      break;  // nothing is left for the rules behind
+    }
+    if (!pass) {
+      throw Failure(ExitCode::kRefused,
+                    placeOf(i) + ": a drop of one ARP sender has no place here");
+    }
+    const auto own = std::find(missing.begin(), missing.end(), rule.sender->address);
+    if (own == missing.end() || rule.sender->mac != link.mac) {
+      layer.foreignArp = "ARP of " + rule.sender->address.text() + " at " +
+                         macText(rule.sender->mac) + ", by " + placeOf(i) + ",";
+    } else {
+      missing.erase(own);
+    }
+  }
+  layer.arpLeaves = layer.arpExpected && missing.empty();
+}
+
+bool otherFramesLeave(const std::vector<NetdevRule>& rules) {
+  const auto decides = std::find_if(rules.begin(), rules.end(), [](const NetdevRule& rule) {
+    return rule.protocol == EtherType::kAll;
+  });
+  return decides != rules.end() && decides->action == FilterAction::kPass;
+}
+
 std::string rangeText(const FieldRange& range) {
   return range.first == range.last ? std::to_string(range.first)
                                    : std::to_string(range.first) + "-" + std::to_string(range.last);
@@ -170,6 +236,14 @@ LayerReach iptablesReach(const Plan::Iptables& rules) {
 LayerReach flowerReach(const std::vector<FlowerFilter>& filters) {
   return {"flower", flowerFamily(Family::kV4, filters),    flowerFamily(Family::kV6, filters),
           true,     frameLeaves(filters, EtherType::kArp), frameLeaves(filters, std::nullopt)};
+}
+
+LayerReach netdevReach(const std::vector<NetdevRule>& rules, const Link& link) {
+  LayerReach layer{
+      "netdev",     netdevFamily(Family::kV4, rules), netdevFamily(Family::kV6, rules), true,
+      std::nullopt, otherFramesLeave(rules)};
+  judgeArp(rules, link, layer);
+  return layer;
 }
 
 PolicyMeaning::PolicyMeaning(const Policy& policy) {
@@ -300,8 +374,11 @@ std::optional<Counterexample> disagreement(const PolicyMeaning& meaning, const L
       return smallest;
     }
   }
-  if (layer.onTheWire && layer.arpLeaves != true) {
-    return Counterexample{.layer = layer.name, .frames = "ARP"};
+  if (layer.foreignArp) {
+    return Counterexample{.layer = layer.name, .leaves = true, .frames = *layer.foreignArp};
+  }
+  if (layer.onTheWire && layer.arpLeaves != layer.arpExpected) {
+    return Counterexample{.layer = layer.name, .leaves = layer.arpLeaves == true, .frames = "ARP"};
   }
   if (layer.onTheWire && layer.otherFramesLeave != false) {
     return Counterexample{.layer = layer.name,

@@ -17,7 +17,7 @@ namespace vethgate {
 
 // A smallest packet on which a layer and the policy disagree.
 struct Counterexample {
-  std::string layer;  // "iptables" or "flower"
+  std::string layer;  // "iptables", "flower" or "netdev"
   Family family = Family::kV4;
   Service service = {};
   AddressNumber to = 0;
@@ -37,11 +37,15 @@ struct LayerReach {
   Reach v6;
   bool onTheWire =
       false;  // judges frames of the veth: loopback may not leave, other ethertypes exist
-  std::optional<bool> arpLeaves;         // onTheWire only
+  std::optional<bool> arpLeaves;         // onTheWire only; of the job's own, where senders count
   std::optional<bool> otherFramesLeave;  // onTheWire only: any ethertype but ARP, IPv4, IPv6
+  bool arpExpected = true;               // false: there is no address that the job could speak for
+  std::optional<std::string> foreignArp{};  // ARP that leaves though it is not the job's own
 };
 [[nodiscard]] LayerReach iptablesReach(const Plan::Iptables& rules);
 [[nodiscard]] LayerReach flowerReach(const std::vector<FlowerFilter>& filters);
+// The layer limits ARP to the link's own addresses, which the other one lets pass as such.
+[[nodiscard]] LayerReach netdevReach(const std::vector<NetdevRule>& rules, const Link& link);
 
 // What the policy means: addresses that packets of one class may be sent to.
 class PolicyMeaning {

@@ -1,7 +1,7 @@
 // What a first-match list of rules lets through, computed exactly.
-// Packets are told apart by a service (protocol, port, ICMPv6 type, hop limit) and a destination address.
-// Services are split into classes that no rule divides; for each class the answer is a set of addresses.
-// It must not know the renderer: what it judges are rules as the kernel holds them.
+// Packets are told apart by a service (protocol, port, ICMPv6 type, hop limit) and a destination
+// address. Services are split into classes that no rule divides; for each class the answer is a set
+// of addresses. It must not know the renderer: what it judges are rules as the kernel holds them.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ struct FieldRange {
 inline constexpr FieldRange kAnyByte{0, 255};
 inline constexpr FieldRange kAnyPort{0, 65535};
 
-// One class of packets. Ports count for tcp and udp, types for ICMPv6; elsewhere the range is whole.
+// One class of packets. Ports count for tcp and udp, types for ICMPv6; elsewhere the range is
+// whole.
 struct Service {
   FieldRange protocol = kAnyByte;
   FieldRange port = kAnyPort;

@@ -21,9 +21,9 @@ std::string because(const std::string& why) { return why.empty() ? "" : " (" + w
 
 // Rules have an order and no names, so one that is missing shifts all behind it. What both lists
 // have in common at their ends is set aside first: what remains is what was changed.
-void compareRules(const char* family, const std::vector<IptablesRule>& expected,
-                  const std::vector<ReadRule>& found, Findings& findings) {
-  const std::string list = std::string("iptables ") + family;
+template <class Rule, class Read>
+void compareRules(const std::string& list, const std::vector<Rule>& expected,
+                  const std::vector<Read>& found, Findings& findings) {
   if (found.size() != expected.size()) {
     findings.add(list + ": " + std::to_string(found.size()) + " rules are there, expected " +
                  std::to_string(expected.size()));
@@ -97,6 +97,13 @@ void compareFilters(const std::vector<FlowerFilter>& expected, const std::vector
   }
 }
 
+// A set may hold thousands.
+std::string shortText(const NetdevRule& rule) {
+  return rule.set.empty() ? describe(rule)
+                          : "drop " + rule.set + " (" + std::to_string(rule.to.size()) +
+                                (rule.to.size() == 1 ? " prefix)" : " prefixes)");
+}
+
 // Reports each rule under its name: to the digest, and to the counters when it drops.
 class Account {
  public:
@@ -130,6 +137,18 @@ class Account {
     }
   }
 
+  void addNetdev(const std::vector<ReadNetdevRule>& rules) {
+    std::size_t number = 0;
+    for (const ReadNetdevRule& read : rules) {
+      digest_.update("netdev " + describe(read.rule) + "\n");
+      ++number;
+      if (read.rule.action == FilterAction::kDrop) {
+        verdict_.drops.emplace_back(
+            "netdev #" + std::to_string(number) + " " + shortText(read.rule), read.packets);
+      }
+    }
+  }
+
   void finish(bool complete) {
     if (complete) {
       verdict_.readback = digest_.hex();
@@ -151,7 +170,8 @@ bool checkLink(const Plan& plan, const Capture& capture, std::vector<LinkState>&
                Verdict& verdict, Findings& findings) {
   try {
     links = decodeLinks(*capture.dump(DumpId::kLinks));
-    const Link measured = selectLink(links, capture.netns);
+    Link measured = selectLink(links, capture.netns);
+    measured.addresses = plan.link.addresses;  // those that were there before the job started
     if (measured == plan.link) {
       return true;
     }
@@ -164,10 +184,11 @@ bool checkLink(const Plan& plan, const Capture& capture, std::vector<LinkState>&
   return false;
 }
 
-std::vector<IptablesRule> rulesOf(const std::vector<ReadRule>& read) {
-  std::vector<IptablesRule> rules;
+template <class Read>
+auto rulesOf(const std::vector<Read>& read) {
+  std::vector<decltype(Read::rule)> rules;
   rules.reserve(read.size());
-  for (const ReadRule& one : read) {
+  for (const Read& one : read) {
     rules.push_back(one.rule);
   }
   return rules;
@@ -182,8 +203,8 @@ void prove(const PolicyMeaning& meaning, const LayerReach& layer, Verdict& verdi
   verdict.reach += explainText(meaning, layer);
 }
 
-void judgeReach(const Policy& policy, const NftReadback& rules, const TcReadback& filters,
-                Verdict& verdict, Findings& findings) {
+void judgeReach(const Policy& policy, const Link& link, const NftReadback& rules,
+                const TcReadback& filters, Verdict& verdict, Findings& findings) {
   const PolicyMeaning meaning(policy);
   try {
     if (policy.iptables && rules.complete) {
@@ -196,6 +217,9 @@ void judgeReach(const Policy& policy, const NftReadback& rules, const TcReadback
         read.push_back(one.filter);
       }
       prove(meaning, flowerReach(read), verdict, findings);
+    }
+    if (policy.netdev && rules.complete) {
+      prove(meaning, netdevReach(rulesOf(rules.netdev), link), verdict, findings);
     }
   } catch (const Failure& failure) {
     findings.add(std::string("proof: ") + failure.what());
@@ -216,25 +240,32 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
   tc::checkQdiscs(capture, links, job, flower, findings);
   tc::checkChains(capture, job, flower, findings);
   const TcReadback filters = readFilters(capture, job, findings);
-  const NftReadback rules = readNft(capture, plan.iptables.has_value(), findings);
+  const nft::Expected expected{plan.iptables.has_value(),
+                               plan.netdev ? std::optional(plan.link.name) : std::nullopt};
+  const NftReadback rules = readNft(capture, expected, findings);
 
   // A list that was read only in part is refused for that already.
   if (rules.complete && plan.iptables) {
-    compareRules("v4", plan.iptables->v4, rules.v4, findings);
-    compareRules("v6", plan.iptables->v6, rules.v6, findings);
+    compareRules("iptables v4", plan.iptables->v4, rules.v4, findings);
+    compareRules("iptables v6", plan.iptables->v6, rules.v6, findings);
+  }
+  if (rules.complete && plan.netdev) {
+    compareRules("netdev", *plan.netdev, rules.netdev, findings);
   }
   if (filters.complete) {
     compareFilters(flower ? *plan.flower : std::vector<FlowerFilter>{}, filters.filters, findings);
   }
-  judgeReach(policy, rules, filters, verdict, findings);
+  judgeReach(policy, plan.link, rules, filters, verdict, findings);
 
   verdict.v4 = rules.v4.size();
   verdict.v6 = rules.v6.size();
   verdict.flower = filters.filters.size();
+  verdict.netdev = rules.netdev.size();
   Account account(verdict);
   account.addRules("v4", rules.v4);
   account.addRules("v6", rules.v6);
   account.addFilters(filters.filters);
+  account.addNetdev(rules.netdev);
   account.finish(rules.complete && filters.complete);
 }
 
@@ -269,23 +300,24 @@ std::string verdictText(const Verdict& verdict) {
   for (const auto& [name, packets] : verdict.drops) {
     drops.emplace(name, packets);
   }
-  const Json document = {
-      {"verdict", verdict.code == ExitCode::kDone ? "contained" : "refused"},
-      {"reasons", verdict.reasons},
-      {"policy", verdict.policy},
-      {"readback", verdict.readback ? Json(*verdict.readback) : Json(nullptr)},
-      {"counts",
-       {{"iptables", {{"v4", verdict.v4}, {"v6", verdict.v6}}}, {"flower", verdict.flower}}},
-      {"drops", std::move(drops)},
-      {"kernel", verdict.kernel},
-      {"link", linkDocument(verdict.link)}};
+  const Json document = {{"verdict", verdict.code == ExitCode::kDone ? "contained" : "refused"},
+                         {"reasons", verdict.reasons},
+                         {"policy", verdict.policy},
+                         {"readback", verdict.readback ? Json(*verdict.readback) : Json(nullptr)},
+                         {"counts",
+                          {{"iptables", {{"v4", verdict.v4}, {"v6", verdict.v6}}},
+                           {"flower", verdict.flower},
+                           {"netdev", verdict.netdev}}},
+                         {"drops", std::move(drops)},
+                         {"kernel", verdict.kernel},
+                         {"link", linkDocument(verdict.link)}};
   return document.dump(-1, ' ', true) + "\n";
 }
 
 std::string verdictSentence(const Verdict& verdict) {
   if (verdict.code == ExitCode::kDone) {
-    return "link " + verdict.link.name +
-           " is contained: " + std::to_string(verdict.v4 + verdict.v6 + verdict.flower) +
+    return "link " + verdict.link.name + " is contained: " +
+           std::to_string(verdict.v4 + verdict.v6 + verdict.flower + verdict.netdev) +
            " rules are there, in order, and nothing else is";
   }
   const std::size_t more = verdict.reasons.size() - 1;

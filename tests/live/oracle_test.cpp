@@ -1,6 +1,7 @@
 // The tools people use are the oracles. For every golden policy, one namespace gets its plan from
-// vethgate-apply, another the emitted texts from iptables-nft-restore, ip6tables-nft-restore and
-// tc -batch. Both must be contained, byte for byte the same, and iptables must print our rules.
+// vethgate-apply, another the emitted texts from iptables-nft-restore, ip6tables-nft-restore,
+// tc -batch and nft -f. Both must be contained, byte for byte the same, and iptables must print our
+// rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -286,7 +286,8 @@ class FakeKernel : public Kernel {
         ++newRules;
       }
       if (header.nlmsg_type == kNewTable) {
-        newTables.emplace_back(one.at(NLMSG_HDRLEN) == NFPROTO_IPV4 ? "ip" : "ip6");
+        if (one.at(NLMSG_HDRLEN) != NFPROTO_NETDEV)
+          newTables.emplace_back(one.at(NLMSG_HDRLEN) == NFPROTO_IPV4 ? "ip" : "ip6");
       }
       if (error.error != 0 || (header.nlmsg_flags & NLM_F_ACK) != 0) {
         answers.push_back(answerTo(one, error));

@@ -230,7 +230,7 @@ TEST(DryRun, PrintsEachMessageWithItsStep) {
   EXPECT_EQ(start, text.size());
   std::vector<std::string> expected{"seal", "seal"};
   expected.insert(expected.end(), 11,
-                  "iptables");  // begin, two tables, two chains, 3 + 2 rules, end
+                  "tables");  // begin, two tables, two chains, 3 + 2 rules, end
   expected.insert(expected.end(), 4, "filters");
   expected.emplace_back("unseal");
   EXPECT_EQ(labels, expected);

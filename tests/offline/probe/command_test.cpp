@@ -87,7 +87,8 @@ TEST(ProbeCommand, PrintsTheLinkOfAJob) {
   ASSERT_THAT(outcome.out, testing::EndsWith("}\n"));
   EXPECT_EQ(1, std::count(outcome.out.begin(), outcome.out.end(), '\n'));
   const auto document = nlohmann::json::parse(outcome.out);
-  EXPECT_EQ(5U, document.size());
+  EXPECT_EQ(6U, document.size());
+  EXPECT_TRUE(document.at("addresses").is_array());
   EXPECT_EQ(scratch::kIndex, document.at("index"));
   EXPECT_EQ(scratch::kPeer, document.at("peer"));
   EXPECT_EQ("eth0", document.at("name"));

@@ -1,16 +1,25 @@
 // See evaluator.hpp.
 #include "evaluator.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
 namespace vethgate::test {
 namespace {
 
+bool liesInAny(const Packet& packet, const std::optional<Prefix>& to) {
+  return !to || lies(packet, *to);
+}
+bool liesInAny(const Packet& packet, const std::vector<Prefix>& to) {
+  return to.empty() || std::any_of(to.begin(), to.end(),
+                                   [&](const Prefix& prefix) { return lies(packet, prefix); });
+}
+
 template <class Rule>
 bool matches(const Rule& rule, std::optional<std::uint8_t> protocol, const Packet& packet,
              bool portsReadable) {
-  if (rule.to && !lies(packet, *rule.to)) {
+  if (!liesInAny(packet, rule.to)) {
     return false;
   }
   if (protocol && *protocol != packet.protocol) {
@@ -81,6 +90,17 @@ bool flowerLets(const std::vector<FlowerFilter>& filters, EtherType protocol,
     }
   }
   return !first || first->action == FilterAction::kPass;
+}
+
+bool netdevLets(const std::vector<NetdevRule>& rules, EtherType protocol, const Packet& packet) {
+  const bool readable = packet.fragment != Packet::Fragment::kLater;
+  for (const NetdevRule& rule : rules) {
+    const bool asked = rule.protocol == EtherType::kAll || rule.protocol == protocol;
+    if (asked && !rule.sender && matches(rule, rule.ipProtocol, packet, readable)) {
+      return rule.action == FilterAction::kPass;
+    }
+  }
+  return false;  // the chain's policy
 }
 
 }  // namespace vethgate::test

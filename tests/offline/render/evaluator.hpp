@@ -1,4 +1,4 @@
-// What a packet meets in each of the three forms of one policy, worked out bit by bit and without
+// What a packet meets in each of the four forms of one policy, worked out bit by bit and without
 // the product's own prefix arithmetic or ordering, so that a mistake there cannot hide here.
 #pragma once
 
@@ -31,6 +31,11 @@ struct Packet {
 // Throws std::logic_error when two filters of one pref match and disagree: the kernel then may take
 // either.
 [[nodiscard]] bool flowerLets(const std::vector<FlowerFilter>& filters, EtherType protocol,
+                              const Packet& packet);
+
+// `protocol` is the frame's own ethertype. nft reads ports of a first fragment, and of no later
+// one.
+[[nodiscard]] bool netdevLets(const std::vector<NetdevRule>& rules, EtherType protocol,
                               const Packet& packet);
 
 [[nodiscard]] bool lies(const Packet& packet, const Prefix& prefix);

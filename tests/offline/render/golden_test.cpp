@@ -29,6 +29,7 @@ TEST_P(Golden, rendersToTheTextsBesideIt) {
   compare("plan.json", planText(plan) + "\n");
   compare("iptables-save", plan.iptables ? iptablesSaveText(plan) : "");
   compare("tc", plan.flower ? tcBatchText(plan) : "");
+  compare("nft", plan.netdev ? nftText(plan) : "");
   compare("table", tableText(plan));
 }
 

@@ -19,7 +19,9 @@ TEST(LinkDocument, isReadAndWrittenAlike) {
   EXPECT_EQ(link.mac[1], 0x42);
   EXPECT_EQ(link.peer, 4U);
   EXPECT_EQ(link.netns, 4026532290U);
-  EXPECT_EQ(linkDocument(link), kLink);
+  Json written = kLink;
+  written["addresses"] = Json::array();
+  EXPECT_EQ(linkDocument(link), written);
 }
 
 struct Nonsense {

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{{"resolvers", "192.0.2.53"}}, "policy.resolvers must be a list"},
                     Refused{{{"layers", Json::array()}}, "policy.layers is empty"},
                     Refused{{{"layers", {"flower", "flower"}}}, "policy.layers[1]"},
-                    Refused{{{"layers", {"netdev"}}}, "policy.layers[0]"},
+                    Refused{{{"layers", {"ebtables"}}}, "policy.layers[0]"},
                     Refused{{{"layers", "flower"}}, "policy.layers must be a list"},
                     Refused{{{"default", "open"}}, "policy.default"},
                     Refused{{{"default", true}}, "policy.default"},

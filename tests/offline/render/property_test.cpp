@@ -6,6 +6,7 @@
 #include "base/digest.hpp"
 #include "evaluator.hpp"
 #include "render/known_prefixes.hpp"
+#include "render/translate.hpp"
 #include "support.hpp"
 
 namespace vethgate::test {
@@ -132,9 +133,23 @@ bool isAdvertisement(const Packet& packet) {
          packet.fragment == Packet::Fragment::kNone;
 }
 
+Packet unfragmentedFirst(Packet packet) {
+  if (packet.fragment == Packet::Fragment::kFirst) {
+    packet.fragment = Packet::Fragment::kNone;
+  }
+  return packet;
+}
+
+std::vector<NetdevRule> netdevOf(const Policy& policy) {
+  return netdevRules(
+      orderedRules(policy),
+      policy.fallback == Policy::Default::kPass ? FilterAction::kPass : FilterAction::kDrop,
+      goldenLink());
+}
+
 constexpr int kPacketsPerPolicy = 40;
 
-TEST(EveryPolicy, meansTheSameInBothLayersAsInItsList) {
+TEST(EveryPolicy, meansTheSameInEveryLayerAsInItsList) {
   EXPECT_TRUE(rc::check([] {
     const Policy policy = acceptedPolicy();
     const std::vector<Rule> rules = orderedRules(policy);
@@ -142,19 +157,25 @@ TEST(EveryPolicy, meansTheSameInBothLayersAsInItsList) {
     const Outcome outcome = outcomeOf([&] { plan = renderPlan(policy, goldenLink()); });
     RC_PRE(outcome.code == ExitCode::kDone);
     const bool byDefault = policy.fallback == Policy::Default::kPass;
+    const std::vector<NetdevRule> thirdLayer = netdevOf(policy);
     for (int i = 0; i < kPacketsPerPolicy; ++i) {
       const Packet packet = anyPacket(policy);
       const bool list = listLets(rules, byDefault, packet);
       const EtherType type = packet.family == Family::kV4 ? EtherType::kIpv4 : EtherType::kIpv6;
       const bool flower = flowerLets(*plan.flower, type, packet);
+      const bool netdev = netdevLets(thirdLayer, type, packet);
       RC_ASSERT(iptablesLets(*plan.iptables, packet) == list);
       if (lies(packet, loopbackOf(packet.family))) {
         RC_ASSERT(list);
         RC_ASSERT(flower == isAdvertisement(packet));
+        // nft finds the type in a first fragment as well.
+        RC_ASSERT(netdev == isAdvertisement(unfragmentedFirst(packet)));
       } else if (packet.fragment == Packet::Fragment::kFirst) {
         RC_ASSERT(list || !flower);  // never more than the list
+        RC_ASSERT(netdev == list);
       } else {
         RC_ASSERT(flower == list);
+        RC_ASSERT(netdev == list);
       }
     }
   }));
@@ -170,6 +191,7 @@ TEST(EveryPolicy, letsNoOtherEtherTypeOut) {
     const Packet packet = anyPacket(policy);
     RC_PRE(type != 0x0800 && type != 0x86dd && type != 0x0806);
     RC_ASSERT(!flowerLets(*plan.flower, static_cast<EtherType>(type), packet));
+    RC_ASSERT(!netdevLets(netdevOf(policy), static_cast<EtherType>(type), packet));
     RC_ASSERT(flowerLets(*plan.flower, EtherType::kArp, packet));
   }));
 }

@@ -37,11 +37,11 @@ TEST(CaptureDocument, NamesAreTheContracts) {
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     names.emplace_back(dumpName(static_cast<DumpId>(i)));
   }
-  EXPECT_THAT(names,
-              testing::ElementsAre("links", "qdiscs", "filters.egress", "filters.ingress",
-                                   "chains.egress", "chains.ingress", "nft.generation.before",
-                                   "nft.tables", "nft.chains", "nft.rules", "nft.sets",
-                                   "nft.objects", "nft.flowtables", "nft.generation.after"));
+  EXPECT_THAT(names, testing::ElementsAre("links", "qdiscs", "filters.egress", "filters.ingress",
+                                          "chains.egress", "chains.ingress",
+                                          "nft.generation.before", "nft.tables", "nft.chains",
+                                          "nft.rules", "nft.sets", "nft.elements", "nft.objects",
+                                          "nft.flowtables", "nft.generation.after"));
 }
 
 TEST(CaptureDocument, WhatIsWrittenIsRead) {

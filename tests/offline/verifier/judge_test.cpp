@@ -201,6 +201,9 @@ TEST(Envelope, EveryDumpMustBeThereAndEnd) {
   const Fixture good = fixture("contained-small-6.1");
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     const auto id = static_cast<DumpId>(i);
+    if (id == DumpId::kNftElements) {
+      continue;  // one answer a set, none here: see netdev_test.cpp
+    }
     const std::string name(dumpName(id));
     Fixture f = good;
     f.capture.dump(id).reset();
@@ -230,6 +233,9 @@ TEST(Envelope, EachHeaderFieldIsChecked) {
   const Fixture good = fixture("contained-small-6.1");
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     const auto id = static_cast<DumpId>(i);
+    if (id == DumpId::kNftElements) {
+      continue;
+    }
     for (const std::size_t index : {std::size_t{0}, good.capture.dump(id)->size() - 1}) {
       for (const Field& field : fields) {
         Fixture f = good;

@@ -1,6 +1,5 @@
 // The second judgement: policies against the rules that they lead to, and against rules that a
 // renderer with a mistake in both layers would have made.
-#include "base/json.hpp"
 #include "verifier/proof.hpp"
 
 #include <gtest/gtest.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "render/policy.hpp"
 #include "render/render.hpp"
 

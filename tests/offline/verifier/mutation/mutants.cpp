@@ -189,7 +189,10 @@ class MessageMutants {
 std::vector<DumpId> allDumps() {
   std::vector<DumpId> ids;
   for (std::size_t i = 0; i < kDumpCount; ++i) {
-    ids.push_back(static_cast<DumpId>(i));
+    const auto id = static_cast<DumpId>(i);
+    if (id != DumpId::kNftElements) {  // no plan of these captures has a set
+      ids.push_back(id);
+    }
   }
   return ids;
 }

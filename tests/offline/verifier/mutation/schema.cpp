@@ -56,6 +56,7 @@ const std::array<Row, kDumpCount> kRows = {{
     {DumpId::kNftChains, kNftHeader, &nft::kChain},
     {DumpId::kNftRules, kNftHeader, &nft::kRule},
     {DumpId::kNftSets, kNftHeader, nullptr},
+    {DumpId::kNftElements, kNftHeader, nullptr},
     {DumpId::kNftObjects, kNftHeader, nullptr},
     {DumpId::kNftFlowtables, kNftHeader, nullptr},
     {DumpId::kNftGenerationAfter, kNftHeader, &nft::kGeneration},

@@ -1,0 +1,97 @@
+// RTM_NEWADDR, completely. Sources: linux/if_addr.h; net/ipv4/devinet.c, inet_fill_ifaddr();
+// net/ipv6/addrconf.c, inet6_fill_ifaddr(). It must not know which link is wanted, or what for.
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "netlink/datagram.hpp"
+#include "netlink/reader.hpp"
+#include "probe/link_selection.hpp"
+
+namespace vethgate {
+namespace {
+
+using enum AttributeKind;
+
+// linux/if_addr.h of 6.1 to 6.18.
+constexpr std::array kAddressSpecs{
+    AttributeSpec{IFA_ADDRESS, "IFA_ADDRESS", kBytes, 4, 16},
+    AttributeSpec{IFA_LOCAL, "IFA_LOCAL", kBytes, 4, 16},
+    AttributeSpec{IFA_LABEL, "IFA_LABEL", kString, 1, 15},
+    AttributeSpec{IFA_BROADCAST, "IFA_BROADCAST", kBytes, 4, 4},
+    AttributeSpec{IFA_CACHEINFO, "IFA_CACHEINFO", kBytes, sizeof(ifa_cacheinfo),
+                  sizeof(ifa_cacheinfo)},
+    AttributeSpec{IFA_FLAGS, "IFA_FLAGS", kU32},
+    AttributeSpec{IFA_RT_PRIORITY, "IFA_RT_PRIORITY", kU32},
+    AttributeSpec{IFA_TARGET_NETNSID, "IFA_TARGET_NETNSID", kU32},
+    AttributeSpec{IFA_PROTO, "IFA_PROTO", kU8},
+};
+constexpr AttributeTable kAddressTable{"RTM_NEWADDR", kAddressSpecs};
+
+struct AddressState {
+  std::uint32_t link;
+  Address address;
+};
+
+[[noreturn]] void refuse(const std::string& problem) {
+  throw Failure(ExitCode::kRefused, "RTM_NEWADDR: " + problem);
+}
+
+AddressState decodeAddress(const RawMessage& message) {
+  const nlmsghdr header = messageHeader(message);
+  if (header.nlmsg_type != RTM_NEWADDR) {
+    refuse("message type " + std::to_string(header.nlmsg_type) + " stands in a dump of addresses");
+  }
+  ifaddrmsg info{};
+  if (message.size() < NLMSG_SPACE(sizeof info)) {
+    refuse("a message of " + std::to_string(message.size()) + " bytes lacks its ifaddrmsg");
+  }
+  std::memcpy(&info, message.data() + sizeof(nlmsghdr), sizeof info);
+  if (info.ifa_family != AF_INET && info.ifa_family != AF_INET6) {
+    refuse("an address is of family " + std::to_string(info.ifa_family));
+  }
+  AttributeReader reader(kAddressTable, ByteView(message).subspan(NLMSG_SPACE(sizeof info)),
+                         kAddressTable.name);
+  // IFA_LOCAL is the address itself; without it, IFA_ADDRESS is, which otherwise is the other end.
+  const auto local = reader.maybeBytes(IFA_LOCAL);
+  const auto address = reader.maybeBytes(IFA_ADDRESS);
+  for (const std::uint16_t type : {IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO, IFA_FLAGS,
+                                   IFA_RT_PRIORITY, IFA_TARGET_NETNSID, IFA_PROTO}) {
+    reader.ignore(type, "how the address came about and how long it lasts, not which one it is");
+  }
+  reader.finish();
+  const auto bytes = local ? local : address;
+  const std::size_t size = info.ifa_family == AF_INET ? 4 : 16;
+  if (!bytes || bytes->size() != size) {
+    refuse("an address does not have the " + std::to_string(size) + " bytes of its family");
+  }
+  std::array<std::uint8_t, 16> value{};
+  std::copy(bytes->begin(), bytes->end(), value.begin());
+  return {info.ifa_index, Address(info.ifa_family == AF_INET ? Family::kV4 : Family::kV6, value)};
+}
+
+}  // namespace
+
+std::vector<Address> decodeAddresses(std::span<const RawMessage> dump, std::uint32_t index) {
+  if (dump.empty() || readDone(dump.back()).error != 0) {
+    throw Failure(ExitCode::kRefused, "the dump of addresses has no successful end");
+  }
+  std::vector<Address> addresses;
+  for (const RawMessage& message : dump.first(dump.size() - 1)) {
+    const AddressState state = decodeAddress(message);
+    if (state.link == index) {
+      addresses.push_back(state.address);
+    }
+  }
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  return addresses;
+}
+
+}  // namespace vethgate
