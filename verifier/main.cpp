@@ -73,7 +73,7 @@ class OutputFile {
   int fd_;
 };
 
-Verdict judgeLive(const std::string& captureFile) {
+Verdict judgeLive(const std::string& captureFile, bool explain) {
   keepOnlyCapabilities({CAP_NET_ADMIN});
   const Request request = readRequest();
   std::optional<OutputFile> output;
@@ -88,17 +88,17 @@ Verdict judgeLive(const std::string& captureFile) {
   }
   keepOnlyCapabilities({});
   lockSyscalls(SeccompProfile::kParse);
-  return judge(request.policy, plan, capture);
+  return judge(request.policy, plan, capture, explain);
 }
 
-Verdict judgeReplay(const std::string& replayFile) {
+Verdict judgeReplay(const std::string& replayFile, bool explain) {
   keepOnlyCapabilities({});
   const Request request = readRequest();
   std::string text = readFile(replayFile, "capture", kMaxCaptureBytes);
   lockSyscalls(SeccompProfile::kParse);
   const Capture capture = readCapture(text);
   text = {};  // twice the size of what was read from it
-  return judge(request.policy, renderPlan(request.policy, request.link), capture);
+  return judge(request.policy, renderPlan(request.policy, request.link), capture, explain);
 }
 
 int run(int argc, char** argv) {
@@ -123,7 +123,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     badInput(error.what());
   }
-  const Verdict verdict = replayFile.empty() ? judgeLive(captureFile) : judgeReplay(replayFile);
+  const Verdict verdict =
+      replayFile.empty() ? judgeLive(captureFile, explain) : judgeReplay(replayFile, explain);
   writeAll(STDOUT_FILENO, explain ? verdict.reach : verdictText(verdict));
   writeAll(STDERR_FILENO, std::string(kProgram) + ": " + verdictSentence(verdict) + "\n");
   return static_cast<int>(verdict.code);

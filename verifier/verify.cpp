@@ -195,20 +195,23 @@ auto rulesOf(const std::vector<Read>& read) {
 }
 
 // The second judgement, of the rules as they were read: it must not see the plan.
-void prove(const PolicyMeaning& meaning, const LayerReach& layer, Verdict& verdict,
+void prove(const PolicyMeaning& meaning, const LayerReach& layer, bool explain, Verdict& verdict,
            Findings& findings) {
   if (const auto found = disagreement(meaning, layer)) {
     findings.add("proof: " + found->text());
   }
-  verdict.reach += explainText(meaning, layer);
+  if (explain) {
+    verdict.reach += explainText(meaning, layer);
+  }
 }
 
 void judgeReach(const Policy& policy, const Link& link, const NftReadback& rules,
-                const TcReadback& filters, Verdict& verdict, Findings& findings) {
+                const TcReadback& filters, bool explain, Verdict& verdict, Findings& findings) {
   const PolicyMeaning meaning(policy);
   try {
     if (policy.iptables && rules.complete) {
-      prove(meaning, iptablesReach({rulesOf(rules.v4), rulesOf(rules.v6)}), verdict, findings);
+      prove(meaning, iptablesReach({rulesOf(rules.v4), rulesOf(rules.v6)}), explain, verdict,
+            findings);
     }
     if (policy.flower && filters.complete) {
       std::vector<FlowerFilter> read;
@@ -216,10 +219,10 @@ void judgeReach(const Policy& policy, const Link& link, const NftReadback& rules
       for (const ReadFilter& one : filters.filters) {
         read.push_back(one.filter);
       }
-      prove(meaning, flowerReach(read), verdict, findings);
+      prove(meaning, flowerReach(read), explain, verdict, findings);
     }
     if (policy.netdev && rules.complete) {
-      prove(meaning, netdevReach(rulesOf(rules.netdev), link), verdict, findings);
+      prove(meaning, netdevReach(rulesOf(rules.netdev), link), explain, verdict, findings);
     }
   } catch (const Failure& failure) {
     findings.add(std::string("proof: ") + failure.what());
@@ -227,7 +230,8 @@ void judgeReach(const Policy& policy, const Link& link, const NftReadback& rules
 }
 
 void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
-                std::span<const LinkState> links, Verdict& verdict, Findings& findings) {
+                std::span<const LinkState> links, bool explain, Verdict& verdict,
+                Findings& findings) {
   if (!capture.legacy.empty()) {
     std::string names;
     for (const std::string& name : capture.legacy) {
@@ -255,7 +259,7 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
   if (filters.complete) {
     compareFilters(flower ? *plan.flower : std::vector<FlowerFilter>{}, filters.filters, findings);
   }
-  judgeReach(policy, plan.link, rules, filters, verdict, findings);
+  judgeReach(policy, plan.link, rules, filters, explain, verdict, findings);
 
   verdict.v4 = rules.v4.size();
   verdict.v6 = rules.v6.size();
@@ -271,7 +275,7 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
 
 }  // namespace
 
-Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture) {
+Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bool explain) {
   Verdict verdict;
   verdict.policy = plan.policyDigest;
   verdict.kernel = capture.kernel;
@@ -285,7 +289,7 @@ Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture) {
     checkEnvelopes(capture, findings);
     std::vector<LinkState> links;
     if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
-      judgeRules(policy, plan, capture, links, verdict, findings);
+      judgeRules(policy, plan, capture, links, explain, verdict, findings);
       if (findings.empty()) {
         verdict.code = ExitCode::kDone;
       }

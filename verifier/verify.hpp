@@ -37,13 +37,16 @@ struct Verdict {
   // Packets that each drop rule stopped: "iptables v4 #7 drop 10.0.0.0/8", "flower 103/0x5
   // drop 10.0.0.0/8", "netdev #2 drop v4_1 (25 prefixes)".
   std::vector<std::pair<std::string, std::uint64_t>> drops;
-  // For people: where each kind of packet may go by each layer, computed from what was read.
+  // For people, when asked for: where each kind of packet may go by each layer, computed from what
+  // was read.
   std::string reach;
   std::string kernel;
   Link link;  // the one that was asked about
 };
 
-[[nodiscard]] Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture);
+// `explain`: fill in `reach` as well, which costs as much as the judgement itself.
+[[nodiscard]] Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture,
+                            bool explain = false);
 
 // The contract's document, on one line.
 [[nodiscard]] std::string verdictText(const Verdict& verdict);
