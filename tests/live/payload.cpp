@@ -36,8 +36,12 @@ using Clock = std::chrono::steady_clock;
 
 // Long enough for a connect through an emulated CPU and gVisor's stack several times over.
 constexpr auto kDeadline = std::chrono::seconds{4};
-// A lost or early datagram is sent again, as any resolver would.
-constexpr auto kResend = std::chrono::seconds{1};
+// Packets go out one by one, this far apart; datagrams in turn until each is answered. gVisor hands
+// frames over in batches and gives up the rest of one when the kernel refuses a frame of it: what
+// is sent together with a packet that is denied is lost with it, and its retransmissions in step as
+// well.
+constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kLookAgain{20};
 constexpr std::string_view kProbe = "vethgate payload";
 constexpr int kReadAllOfTheLog = 3;  // SYSLOG_ACTION_READ_ALL of syslog(2)
 
@@ -55,6 +59,7 @@ class Attempt {
     }
   }
 
+  [[nodiscard]] bool isDatagram() const { return endpoint_.type == SOCK_DGRAM; }
   [[nodiscard]] bool pending() const { return outcome_.empty(); }
   [[nodiscard]] pollfd pollEntry() const {
     return {.fd = fd_, .events = static_cast<short>(isDatagram() ? POLLIN : POLLOUT), .revents = 0};
@@ -71,15 +76,17 @@ class Attempt {
     std::array<char, 64> reply{};
     const ssize_t got = recv(fd_, reply.data(), reply.size(), 0);
     if (got < 0) {
-      settle(errno);
+      if (errno != EAGAIN) {
+        settle(errno);
+      }
     } else if (std::string_view(reply.data(), static_cast<std::size_t>(got)) == kProbe) {
       settle(0);
     }
   }
 
-  void sendAgainWhenDue() {
-    if (isDatagram() && Clock::now() >= sent_ + kResend) {
-      sendProbe();
+  void sendProbe() {
+    if (send(fd_, kProbe.data(), kProbe.size(), 0) < 0 && errno != EAGAIN) {
+      settle(errno);
     }
   }
 
@@ -87,15 +94,6 @@ class Attempt {
   void report() const { std::printf("result %s %s\n", target_.c_str(), outcome_.c_str()); }
 
  private:
-  [[nodiscard]] bool isDatagram() const { return endpoint_.type == SOCK_DGRAM; }
-
-  void sendProbe() {
-    sent_ = Clock::now();
-    if (send(fd_, kProbe.data(), kProbe.size(), 0) < 0 && errno != EAGAIN) {
-      settle(errno);
-    }
-  }
-
   void settle(int error) {
     if (error == 0) {
       outcome_ = "connected";
@@ -110,7 +108,6 @@ class Attempt {
   std::string target_;
   Endpoint endpoint_;
   std::string outcome_;
-  Clock::time_point sent_;
   int fd_ = -1;
 };
 
@@ -128,39 +125,61 @@ void printIdentity() {
   }
 }
 
-void probeAll(std::vector<Attempt>& attempts) {
-  for (Attempt& attempt : attempts) {
-    attempt.start();
-  }
-  const auto end = Clock::now() + kDeadline;
-  while (true) {
-    std::vector<pollfd> entries;
-    std::vector<Attempt*> waiting;
-    for (Attempt& attempt : attempts) {
-      if (attempt.pending()) {
-        attempt.sendAgainWhenDue();
-      }
-      if (attempt.pending()) {
-        entries.push_back(attempt.pollEntry());
-        waiting.push_back(&attempt);
-      }
-    }
-    if (waiting.empty()) {
+// The next in turn, if any is pending.
+void sendOneDatagram(std::vector<Attempt>& attempts, std::size_t& turn) {
+  for (std::size_t tried = 0; tried < attempts.size(); ++tried) {
+    Attempt& attempt = attempts[turn++ % attempts.size()];
+    if (attempt.isDatagram() && attempt.pending()) {
+      attempt.sendProbe();
       return;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
-    if (left.count() <= 0) {
+  }
+}
+
+void waitForAnswers(std::vector<Attempt*>& waiting) {
+  std::vector<pollfd> entries;
+  for (const Attempt* attempt : waiting) {
+    entries.push_back(attempt->pollEntry());
+  }
+  poll(entries.data(), entries.size(), static_cast<int>(kLookAgain.count()));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].revents != 0) {
+      waiting[i]->onReady();
+    }
+  }
+}
+
+void probeAll(std::vector<Attempt>& attempts) {
+  std::size_t started = 0;
+  std::size_t turn = 0;
+  auto end = Clock::now() + kDeadline;
+  auto nextSend = Clock::now();
+  while (true) {
+    if (Clock::now() >= nextSend) {
+      nextSend = Clock::now() + kPause;
+      if (started < attempts.size()) {
+        attempts[started++].start();
+        end = nextSend + kDeadline;
+      } else {
+        sendOneDatagram(attempts, turn);
+      }
+    }
+    std::vector<Attempt*> waiting;
+    for (std::size_t i = 0; i < started; ++i) {
+      if (attempts[i].pending()) {
+        waiting.push_back(&attempts[i]);
+      }
+    }
+    if (started == attempts.size() && waiting.empty()) {
+      return;
+    }
+    if (Clock::now() >= end) {
       for (Attempt* attempt : waiting) {
         attempt->onDeadline();
       }
       return;
     }
-    poll(entries.data(), entries.size(), static_cast<int>(std::min<long>(left.count(), 250)));
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i].revents != 0) {
-        waiting[i]->onReady();
-      }
-    }
+    waitForAnswers(waiting);
   }
 }
 
