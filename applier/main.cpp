@@ -67,9 +67,10 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", VETHGATE_VERSION);
     try {
       app.parse(argc, argv);
+    } catch (const CLI::Success& asked) {
+      return app.exit(asked);
     } catch (const CLI::ParseError& error) {
-      const int code = app.exit(error);
-      return code == 0 ? 0 : static_cast<int>(vethgate::ExitCode::kBadInput);
+      vethgate::badInput(error.what());
     }
     return vethgate::run(dryRun);
   });

@@ -87,7 +87,8 @@ RawMessage nfTablesRequest(std::uint16_t message, std::uint16_t flags) {
   return std::move(builder).finish();
 }
 
-// Absence of nf_tables is an error answer: nfnetlink knows no such subsystem.
+// Absence of nf_tables is EINVAL: nfnetlink knows no such subsystem (nfnetlink_rcv_msg()). Any
+// other error says nothing of it.
 std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadline) {
   try {
     (void)kernel.query(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETGEN, 0), deadline);
@@ -95,6 +96,10 @@ std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadli
   } catch (const KernelError& error) {
     if (error.error() == EPERM) {
       throw Failure(ExitCode::kUnsupported, kNoCapability);
+    }
+    if (error.error() != EINVAL) {
+      throw Failure(ExitCode::kUnsupported,
+                    std::string("nf_tables cannot be asked whether it is there: ") + error.what());
     }
     return error.what();
   }

@@ -24,9 +24,7 @@ Sha256::Sha256() : context_(std::make_unique<Context>()) { SHA256Init(&context_-
 
 Sha256::~Sha256() = default;
 
-void Sha256::update(ByteView bytes) {
-  SHA256Update(&context_->sha, bytes.data(), bytes.size());
-}
+void Sha256::update(ByteView bytes) { SHA256Update(&context_->sha, bytes.data(), bytes.size()); }
 
 void Sha256::update(std::string_view text) {
   update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});

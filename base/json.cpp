@@ -102,7 +102,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-Json parseDocument(std::string_view text, const std::string& what, std::size_t maxBytes) {
+void refuseUnreadable(std::string_view text, const std::string& what, std::size_t maxBytes) {
   if (text.size() > maxBytes) {
     badInput(what + ": " + std::to_string(text.size()) + " bytes, at most " +
              std::to_string(maxBytes) + " are accepted");
@@ -114,9 +114,11 @@ Json parseDocument(std::string_view text, const std::string& what, std::size_t m
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     badInput(what + ": not JSON at byte " + std::to_string(nul + 1) + ": a NUL character");
   }
+}
+
+Json parseDocument(std::string_view text, const std::string& what, std::size_t maxBytes) {
   StrictBuilder builder(what);
-  // Strict: text after the document is a parse error, which the builder turns into a Failure.
-  Json::sax_parse(text.begin(), text.end(), &builder);
+  parseStrictly(text, what, maxBytes, builder);
   return builder.take();
 }
 

@@ -18,6 +18,19 @@ namespace vethgate {
 inline constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxDepth = 16;
 
+// The part of parseStrictly() that looks at the bytes alone.
+void refuseUnreadable(std::string_view text, const std::string& what, std::size_t maxBytes);
+
+// Drives `events` (nlohmann's SAX interface) over a whole text: its size, a byte order mark and a
+// NUL are refused here, since the lexer would pass over them; what follows the document is a
+// parse_error().
+template <class Events>
+void parseStrictly(std::string_view text, const std::string& what, std::size_t maxBytes,
+                   Events& events) {
+  refuseUnreadable(text, what, maxBytes);
+  Json::sax_parse(text.begin(), text.end(), &events);
+}
+
 // `what` names the document in messages ("policy", "plan", …).
 [[nodiscard]] Json parseDocument(std::string_view text, const std::string& what,
                                  std::size_t maxBytes = kMaxDocumentBytes);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <system_error>
 
@@ -30,6 +31,8 @@ std::string lastError() { return std::generic_category().message(errno); }
 }  // namespace
 
 int runMain(std::string_view program, const std::function<int()>& body) {
+  // A reader that went away must not take the exit code with it: write() fails instead.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   ExitCode code = ExitCode::kDefect;
   std::string message;
   try {
@@ -61,8 +64,7 @@ std::string readAll(int fd, const std::string& what, std::size_t maxBytes) {
       return text;
     }
     if (text.size() + static_cast<std::size_t>(got) > maxBytes) {
-      badInput(what + ": longer than the " + std::to_string(maxBytes) +
-               " bytes that are accepted");
+      badInput(what + ": longer than the " + std::to_string(maxBytes) + " bytes that are accepted");
     }
     text.append(chunk.data(), static_cast<std::size_t>(got));
   }

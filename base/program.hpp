@@ -1,5 +1,5 @@
-// What every vethgate command shares: one place where failures become exit codes, bounded input, and
-// answers on stdout.
+// What every vethgate command shares: one place where failures become exit codes, bounded input,
+// and answers on stdout.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace vethgate {
 [[nodiscard]] std::string readFile(const std::string& path, const std::string& what,
                                    std::size_t maxBytes);
 
-// Writes all of `text`; a write that fails is kDefect, since an answer that nobody got is no answer.
+// Writes all of `text`; a write that fails is kDefect, since an answer that nobody got is no
+// answer.
 void writeAll(int fd, std::string_view text);
 
 }  // namespace vethgate

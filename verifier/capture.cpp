@@ -240,16 +240,8 @@ std::string captureText(const Capture& capture) {
 }
 
 Capture readCapture(std::string_view text) {
-  if (text.size() > kMaxCaptureBytes) {
-    badInput("capture: " + std::to_string(text.size()) + " bytes, at most " +
-             std::to_string(kMaxCaptureBytes) + " are accepted");
-  }
-  if (text.substr(0, 3) == "\xEF\xBB\xBF") {
-    badInput("capture: starts with a byte order mark");
-  }
   CaptureBuilder builder;
-  // Strict: text after the document is a parse error, which the builder turns into a Failure.
-  Json::sax_parse(text.begin(), text.end(), &builder);
+  parseStrictly(text, "capture", kMaxCaptureBytes, builder);
   return builder.take();
 }
 

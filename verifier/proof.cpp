@@ -12,8 +12,9 @@ namespace {
 
 FieldRange one(std::uint16_t value) { return {value, value}; }
 
-// The policy's constants, stated here a second time on purpose: this judgement must not share the
-// renderer's tables. Sources: the providers' metadata documentation, RFC 4291, RFC 4861.
+// What every policy holds without saying so, stated here a second time on purpose: of the
+// renderer's tables this judgement shares only the named sets, which the policy's reader has
+// expanded. Sources: the providers' metadata documentation, RFC 4291, RFC 4861.
 constexpr std::array<std::string_view, 5> kMetadata = {
     "169.254.169.254", "fd00:ec2::254", "168.63.129.16", "100.100.100.200", "192.0.0.192"};
 constexpr std::array<std::string_view, 2> kLoopback = {"127.0.0.0/8", "::1/128"};
@@ -351,11 +352,17 @@ std::vector<Service> classesOf(const PolicyMeaning& meaning, const Reach& reach,
 
 }  // namespace
 
-std::optional<Counterexample> disagreement(const PolicyMeaning& meaning, const LayerReach& layer) {
+std::optional<Counterexample> disagreement(const PolicyMeaning& meaning, const LayerReach& layer,
+                                           const Deadline& deadline) {
   for (const Family family : {Family::kV4, Family::kV6}) {
     const Reach& reach = family == Family::kV4 ? layer.v4 : layer.v6;
     std::optional<Counterexample> smallest;
     for (const Service& service : classesOf(meaning, reach, family)) {
+      if (deadline.passed()) {
+        throw Failure(ExitCode::kDeadline,
+                      "the policy names too many services to be proven in time; this one is at " +
+                          protocolText(family, service) + " of layer " + layer.name);
+      }
       const AddressSet expected = meaning.allowed(family, service, layer.onTheWire);
       const AddressSet found = reach.accepted(service);
       const auto difference = found.firstDifference(expected);

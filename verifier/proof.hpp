@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "render/plan.hpp"
 #include "render/policy.hpp"
 #include "verifier/reach.hpp"
@@ -74,9 +75,11 @@ class PolicyMeaning {
   OneFamily v6_;
 };
 
-// nullopt when layer and policy agree on every packet.
+// nullopt when layer and policy agree on every packet. The work grows with the number of distinct
+// services times the number of rules: Failure(kDeadline) when it takes too long.
 [[nodiscard]] std::optional<Counterexample> disagreement(const PolicyMeaning& meaning,
-                                                         const LayerReach& layer);
+                                                         const LayerReach& layer,
+                                                         const Deadline& deadline);
 // For people: per class of service, where it may go.
 [[nodiscard]] std::string explainText(const PolicyMeaning& meaning, const LayerReach& layer);
 

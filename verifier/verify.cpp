@@ -2,6 +2,7 @@
 #include "verifier/verify.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 
 #include "base/json.hpp"
@@ -16,6 +17,9 @@
 
 namespace vethgate {
 namespace {
+
+// For one layer; 10,000 prefixes take a small part of a second.
+constexpr std::chrono::milliseconds kProofTime{20'000};
 
 std::string because(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
 
@@ -197,7 +201,7 @@ auto rulesOf(const std::vector<Read>& read) {
 // The second judgement, of the rules as they were read: it must not see the plan.
 void prove(const PolicyMeaning& meaning, const LayerReach& layer, bool explain, Verdict& verdict,
            Findings& findings) {
-  if (const auto found = disagreement(meaning, layer)) {
+  if (const auto found = disagreement(meaning, layer, Deadline::after(kProofTime))) {
     findings.add("proof: " + found->text());
   }
   if (explain) {
@@ -225,6 +229,9 @@ void judgeReach(const Policy& policy, const Link& link, const NftReadback& rules
       prove(meaning, netdevReach(rulesOf(rules.netdev), link), explain, verdict, findings);
     }
   } catch (const Failure& failure) {
+    if (failure.code() == ExitCode::kDeadline) {
+      throw;
+    }
     findings.add(std::string("proof: ") + failure.what());
   }
 }

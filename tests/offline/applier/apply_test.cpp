@@ -200,6 +200,8 @@ TEST(ApplyPlan, NeedsNfTablesForIptablesOnly) {
   EXPECT_EQ(missing.code, ExitCode::kUnsupported);
   EXPECT_THAT(missing.message, HasSubstr("nf_tables"));
   EXPECT_EQ(outcomeOn(onlyFlower(), EINVAL).code, ExitCode::kDone);
+  // Another error does not say that it is absent, and a table might be there.
+  EXPECT_EQ(outcomeOn(onlyFlower(), ENOMEM).code, ExitCode::kUnsupported);
   for (const Plan& plan : {somePlan(), onlyFlower()}) {
     const Outcome powerless = outcomeOn(plan, EPERM);
     EXPECT_EQ(powerless.code, ExitCode::kUnsupported);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -112,6 +113,22 @@ TEST(WriteAll, saysWhenNobodyGotTheAnswer) {
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
   EXPECT_EQ(codeOf([&] { writeAll(pipe.writeEnd(), "answer"); }), ExitCode::kDefect);
   static_cast<void>(std::signal(SIGPIPE, previous));
+}
+
+TEST(RunMain, keepsItsExitCodeWhenTheReaderIsGone) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
+    Pipe pipe;
+    dup2(pipe.writeEnd(), STDERR_FILENO);
+    pipe.closeRead();
+    _exit(runMain("program", []() -> int { throw Failure(ExitCode::kRefused, "refused"); }));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ExitCode::kRefused));
 }
 
 }  // namespace

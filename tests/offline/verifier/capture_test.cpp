@@ -65,6 +65,14 @@ TEST(CaptureDocument, ARealOneComesBack) {
   EXPECT_EQ(readCapture(captureText(capture)), capture);
 }
 
+TEST(CaptureDocument, TextBehindANulIsRefused) {
+  const std::string text = captureText(fixture("contained-reference-6.1").capture);
+  ASSERT_NO_THROW(static_cast<void>(readCapture(text)));
+  for (const std::string& behind : {std::string(1, '\0'), std::string("\0x", 2)}) {
+    EXPECT_THROW(static_cast<void>(readCapture(text + behind)), Failure);
+  }
+}
+
 struct BadDocument {
   const char* from;
   const char* to;

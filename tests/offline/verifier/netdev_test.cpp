@@ -30,7 +30,7 @@ Link link(const std::string& kernel) {
 std::string capture(const std::string& kernel) { return file("netdev-" + kernel + ".json"); }
 
 Verdict judged(const std::string& text, const std::string& kernel) {
-  return judge(policy(), renderPlan(policy(), link(kernel)), readCapture(text));
+  return judge(policy(), renderPlan(policy(), link(kernel)), readCapture(text), true);
 }
 
 std::string reasons(const Verdict& verdict) {
@@ -151,7 +151,8 @@ TEST(NetdevElements, AreNeededWholeAndOnce) {
 std::vector<NetdevRule> rules() { return renderPlan(policy(), link("6.1")).netdev.value(); }
 
 std::string proof(const std::vector<NetdevRule>& rules) {
-  const auto found = disagreement(PolicyMeaning(policy()), netdevReach(rules, link("6.1")));
+  const auto found = disagreement(PolicyMeaning(policy()), netdevReach(rules, link("6.1")),
+                                  Deadline::after(std::chrono::minutes(10)));
   return found ? found->text() : "";
 }
 

@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -23,16 +24,18 @@ namespace {
 
 const Link kLink{3, "eth0", {0x02, 0x42, 0xac, 0x11, 0x00, 0x02}, 4, 4026532290};
 
+const Deadline kSoon = Deadline::after(std::chrono::minutes(10));
+
 Policy policyOf(std::string_view text) { return readPolicy(text); }
 
 std::optional<Counterexample> firstDisagreement(const Policy& policy, const Plan& plan) {
   const PolicyMeaning meaning(policy);
   if (plan.iptables) {
-    if (auto found = disagreement(meaning, iptablesReach(*plan.iptables))) {
+    if (auto found = disagreement(meaning, iptablesReach(*plan.iptables), kSoon)) {
       return found;
     }
   }
-  return plan.flower ? disagreement(meaning, flowerReach(*plan.flower)) : std::nullopt;
+  return plan.flower ? disagreement(meaning, flowerReach(*plan.flower), kSoon) : std::nullopt;
 }
 
 std::string refusal(const Policy& policy, const Plan& plan) {
@@ -243,6 +246,18 @@ TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
       }
     }
   }));
+}
+
+TEST(Proof, IsGivenUpAtItsDeadline) {
+  const Policy policy = policyOf(kPolicy);
+  const Plan plan = renderPlan(policy, kLink);
+  const Deadline past = Deadline::after(std::chrono::milliseconds(0));
+  try {
+    (void)disagreement(PolicyMeaning(policy), flowerReach(*plan.flower), past);
+    FAIL() << "a proof without an end";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::kDeadline);
+  }
 }
 
 TEST(Proof, ExplainSpeaksOfEveryService) {
