@@ -89,6 +89,16 @@ std::vector<Row> referenceRows() {
   };
 }
 
+// The same again, by the egress hook alone: it must need neither of the other layers.
+std::vector<Row> netdevRows() {
+  std::vector<Row> rows = referenceRows();
+  for (Row& row : rows) {
+    row.policyName = "Netdev";
+    row.policy = kNetdevPolicy;
+  }
+  return rows;
+}
+
 std::vector<Row> emptyDenyRows() {
   return {
       emptyDeny("Metadata", kMetadata, kNo),
@@ -190,9 +200,11 @@ const Evidence& evidence(Runtime runtime, const char* policy) {
   const auto key = std::make_pair(runtime, policy);
   if (!gathered.contains(key)) {
     std::set<std::string_view> targets;
-    for (const Row& one : everyRow(kNo)) {
-      if (one.policy == policy) {
-        targets.insert(one.target);
+    for (const auto& rows : {everyRow(kNo), netdevRows()}) {
+      for (const Row& one : rows) {
+        if (one.policy == policy) {
+          targets.insert(one.target);
+        }
       }
     }
     gathered.emplace(key, gather(runtime, policy, targets));
@@ -246,6 +258,11 @@ INSTANTIATE_TEST_SUITE_P(Runc, ReachTest, testing::ValuesIn(under(Runtime::kRunc
                          rowName);
 INSTANTIATE_TEST_SUITE_P(Crun, ReachTest,
                          testing::ValuesIn(under(Runtime::kCrun, leakAndClosure(kNo))), rowName);
+
+INSTANTIATE_TEST_SUITE_P(GvisorNetdev, ReachTest,
+                         testing::ValuesIn(under(Runtime::kRunscBookworm, netdevRows())), rowName);
+INSTANTIATE_TEST_SUITE_P(RuncNetdev, ReachTest,
+                         testing::ValuesIn(under(Runtime::kRunc, netdevRows())), rowName);
 
 // Which layer it was that dropped the packets to 10.0.0.0/8, by the counters of the verdict.
 std::uint64_t dropped(const Evidence& found, std::string_view layer) {
