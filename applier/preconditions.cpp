@@ -105,6 +105,25 @@ std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadli
   }
 }
 
+std::string familyText(std::uint8_t family) {
+  switch (family) {
+    case NFPROTO_INET:
+      return "inet";
+    case NFPROTO_IPV4:
+      return "ip";
+    case NFPROTO_ARP:
+      return "arp";
+    case NFPROTO_NETDEV:
+      return "netdev";
+    case NFPROTO_BRIDGE:
+      return "bridge";
+    case NFPROTO_IPV6:
+      return "ip6";
+    default:
+      return "of family " + std::to_string(family);
+  }
+}
+
 void refuseTables(Kernel& kernel, const Deadline& deadline) {
   const auto tables = reading("the list of nf_tables tables", [&] {
     return kernel.dump(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETTABLE, NLM_F_DUMP),
@@ -121,17 +140,13 @@ void refuseTables(Kernel& kernel, const Deadline& deadline) {
                     "the namespace holds an nf_tables table without a name");
     }
     std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof header);
-    if (header.nfgen_family == NFPROTO_NETDEV) {
-      throw Failure(ExitCode::kUntouchable,
-                    "the namespace already holds a table of family netdev; a namespace without one "
-                    "is expected");
-    }
-    const bool ours = header.nfgen_family == NFPROTO_IPV4 || header.nfgen_family == NFPROTO_IPV6;
-    if (ours && *name == "filter") {
-      throw Failure(ExitCode::kUntouchable,
-                    std::string("the namespace already holds table ") +
-                        (header.nfgen_family == NFPROTO_IPV4 ? "ip" : "ip6") +
-                        " filter; a namespace without one is expected");
+    // An engine's own rules for its embedded resolver; what is in it is for the verifier to judge.
+    const bool nat = (header.nfgen_family == NFPROTO_IPV4 || header.nfgen_family == NFPROTO_IPV6) &&
+                     *name == "nat";
+    if (!nat) {
+      throw Failure(ExitCode::kUntouchable, "the namespace already holds table " +
+                                                familyText(header.nfgen_family) + " " + *name +
+                                                "; a namespace without one is expected");
     }
   }
 }

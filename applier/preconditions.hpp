@@ -15,8 +15,8 @@ namespace vethgate {
 // Failure(kWrongNamespace) that names the first field in which they differ.
 void checkLink(const Link& planned, const Link& measured);
 
-// Failure(kUntouchable) for a qdisc other than the kernel's own on any link, a table `filter` in
-// family ip or ip6, or any table in family netdev; Failure(kUnsupported) for a kernel without
+// Failure(kUntouchable) for a qdisc other than the kernel's own on any link, or a table of
+// nf_tables of any family, but for nat of ip and ip6; Failure(kUnsupported) for a kernel without
 // nf_tables, if the plan needs it, and for a process without CAP_NET_ADMIN.
 void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline);
 

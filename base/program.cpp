@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -26,6 +27,17 @@ class FileDescriptor {
   int fd_;
 };
 
+// A standard descriptor that is closed would be taken by the first socket, and an answer would be
+// written into that. What stands in for it can be read, to its end, and not be written.
+bool standardDescriptorsHeld() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string lastError() { return std::generic_category().message(errno); }
 
 }  // namespace
@@ -33,6 +45,9 @@ std::string lastError() { return std::generic_category().message(errno); }
 int runMain(std::string_view program, const std::function<int()>& body) {
   // A reader that went away must not take the exit code with it: write() fails instead.
   (void)std::signal(SIGPIPE, SIG_IGN);
+  if (!standardDescriptorsHeld()) {
+    return static_cast<int>(ExitCode::kDefect);
+  }
   ExitCode code = ExitCode::kDefect;
   std::string message;
   try {
@@ -43,10 +58,19 @@ int runMain(std::string_view program, const std::function<int()>& body) {
   } catch (const std::exception& error) {
     message = std::string("defect in vethgate: ") + error.what();
   }
-  const std::string line = std::string(program) + ": " + message + "\n";
-  // Nothing is left to tell it to when stderr is gone; the exit code still says it.
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  tell(program, message);
   return static_cast<int>(code);
+}
+
+void tell(std::string_view program, const std::string& sentence) {
+  const std::string line = std::string(program) + ": " + printable(sentence) + "\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text;
 }
 
 std::string readAll(int fd, const std::string& what, std::size_t maxBytes) {

@@ -15,6 +15,11 @@ namespace vethgate {
 // Any other exception is a defect (exit 1). The body returns the exit code of the normal case.
 [[nodiscard]] int runMain(std::string_view program, const std::function<int()>& body);
 
+// One line on stderr, `program` first; what is not printable ASCII becomes '?', so that text of the
+// kernel cannot pass for a line of ours. Nothing is left to tell a failure to: it is passed over.
+void tell(std::string_view program, const std::string& sentence);
+[[nodiscard]] std::string printable(std::string text);
+
 // Reads `fd` to its end; refuses (kBadInput) more than `maxBytes`.
 [[nodiscard]] std::string readAll(int fd, const std::string& what, std::size_t maxBytes);
 // "-" is standard input.

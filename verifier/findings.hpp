@@ -6,17 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include "base/program.hpp"
+
 namespace vethgate {
 
 class Findings {
  public:
   // A namespace that has nothing in common with its plan would otherwise print every rule of both.
   static constexpr std::size_t kMaxReasons = 200;
+  static constexpr std::size_t kMaxReasonLength = 1000;
 
+  // Names that the kernel gave are part of it: it is cut and made printable here, once for all.
   void add(std::string reason) {
     ++count_;
     if (reasons_.size() < kMaxReasons) {
-      reasons_.push_back(std::move(reason));
+      if (reason.size() > kMaxReasonLength) {
+        reason.resize(kMaxReasonLength);
+        reason += "...";
+      }
+      reasons_.push_back(printable(std::move(reason)));
     }
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }

@@ -126,7 +126,7 @@ int run(int argc, char** argv) {
   const Verdict verdict =
       replayFile.empty() ? judgeLive(captureFile, explain) : judgeReplay(replayFile, explain);
   writeAll(STDOUT_FILENO, explain ? verdict.reach : verdictText(verdict));
-  writeAll(STDERR_FILENO, std::string(kProgram) + ": " + verdictSentence(verdict) + "\n");
+  tell(kProgram, verdictSentence(verdict));
   return static_cast<int>(verdict.code);
 }
 

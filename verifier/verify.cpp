@@ -322,7 +322,8 @@ std::string verdictText(const Verdict& verdict) {
                          {"drops", std::move(drops)},
                          {"kernel", verdict.kernel},
                          {"link", linkDocument(verdict.link)}};
-  return document.dump(-1, ' ', true) + "\n";
+  // Of strings that a capture may hold only `kernel` can be anything at all.
+  return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string verdictSentence(const Verdict& verdict) {
@@ -333,7 +334,9 @@ std::string verdictSentence(const Verdict& verdict) {
   }
   const std::size_t more = verdict.reasons.size() - 1;
   return "refused: " + verdict.reasons.front() +
-         (more == 0 ? "" : ", and " + std::to_string(more) + " more reasons");
+         (more == 0
+              ? ""
+              : ", and " + std::to_string(more) + " more" + (more == 1 ? " reason" : " reasons"));
 }
 
 }  // namespace vethgate

@@ -152,7 +152,7 @@ TEST(ApplyPlan, RefusesAForeignQdisc) {
   EXPECT_EQ(codeWith(cut), ExitCode::kUntouchable);
 }
 
-TEST(ApplyPlan, RefusesAFilterTableButNotOthers) {
+TEST(ApplyPlan, RefusesEveryTableButNat) {
   const auto codeWith = [](std::uint8_t family, const char* name) {
     FakeKernel kernel;
     kernel.otherTables = {FakeKernel::table(family, name)};
@@ -161,6 +161,10 @@ TEST(ApplyPlan, RefusesAFilterTableButNotOthers) {
   EXPECT_EQ(codeWith(NFPROTO_IPV4, "nat"), ExitCode::kDone);  // Docker's, for its resolver
   EXPECT_EQ(codeWith(NFPROTO_IPV4, "filter"), ExitCode::kUntouchable);
   EXPECT_EQ(codeWith(NFPROTO_IPV6, "filter"), ExitCode::kUntouchable);
+  EXPECT_EQ(codeWith(NFPROTO_INET, "filter"), ExitCode::kUntouchable);
+  EXPECT_EQ(codeWith(NFPROTO_INET, "nat"), ExitCode::kUntouchable);
+  EXPECT_EQ(codeWith(NFPROTO_IPV4, "mangle"), ExitCode::kUntouchable);
+  EXPECT_EQ(codeWith(NFPROTO_BRIDGE, "any"), ExitCode::kUntouchable);
 }
 
 TEST(ApplyPlan, NamesAMissingMechanismBeforeItWrites) {

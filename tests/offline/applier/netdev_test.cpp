@@ -253,9 +253,9 @@ TEST(ApplyNetdev, RefusesANamespaceThatHoldsATableOfNetdev) {
   kernel.otherTables = {FakeKernel::table(NFPROTO_NETDEV, "other")};
   const Outcome outcome = applyTo(kernel, threeLayers());
   EXPECT_EQ(outcome.code, ExitCode::kUntouchable);
-  EXPECT_THAT(outcome.message, HasSubstr("a table of family netdev"));
+  EXPECT_THAT(outcome.message, HasSubstr("table netdev other"));
   EXPECT_EQ(kernel.sends, 0U);
-  kernel.otherTables = {FakeKernel::table(NFPROTO_ARP, "other")};  // the verifier's business
+  kernel.otherTables = {FakeKernel::table(NFPROTO_IPV4, "nat")};
   EXPECT_EQ(applyTo(kernel, threeLayers()).code, ExitCode::kDone);
 }
 

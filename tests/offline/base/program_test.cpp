@@ -115,6 +115,34 @@ TEST(WriteAll, saysWhenNobodyGotTheAnswer) {
   static_cast<void>(std::signal(SIGPIPE, previous));
 }
 
+TEST(RunMain, anAnswerWithoutAStdoutIsADefect) {
+  const auto exitOf = [](bool closed) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (closed) {
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+      }
+      _exit(runMain("program", [] {
+        // What a program opens next must not become its standard output.
+        const int next = open("/dev/null", O_WRONLY);
+        writeAll(STDOUT_FILENO, "");
+        writeAll(next, "x");
+        writeAll(STDOUT_FILENO, "\n");
+        return 0;
+      }));
+    }
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  EXPECT_EQ(exitOf(false), 0);
+  EXPECT_EQ(exitOf(true), static_cast<int>(ExitCode::kDefect));
+}
+
+TEST(Printable, leavesNoByteThatCouldEndALine) {
+  EXPECT_EQ(printable("a\nb\x1b\xff~ "), "a?b??~ ");
+}
+
 TEST(RunMain, keepsItsExitCodeWhenTheReaderIsGone) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
