@@ -3,6 +3,7 @@
 // prints figures and judges none of them.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>

@@ -26,6 +26,7 @@ Measured measure(const std::vector<std::string>& argv, const std::string& input,
                  const std::string& output, const live::Namespace& in) {
   const live::Descriptor from = openFile(input, O_RDONLY);
   const live::Descriptor to = openFile(output, O_WRONLY | O_CREAT | O_TRUNC);
+  const live::Descriptor nowhere = openFile("", O_WRONLY);
   std::vector<char*> arguments;
   for (const std::string& argument : argv) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -36,7 +37,7 @@ Measured measure(const std::vector<std::string>& argv, const std::string& input,
   const pid_t child = fork();
   if (child == 0) {
     if (setns(in.fd(), CLONE_NEWNET) == 0 && dup2(from.get(), STDIN_FILENO) >= 0 &&
-        dup2(to.get(), STDOUT_FILENO) >= 0) {
+        dup2(to.get(), STDOUT_FILENO) >= 0 && dup2(nowhere.get(), STDERR_FILENO) >= 0) {
       execvp(arguments.front(), arguments.data());
     }
     _exit(127);

@@ -16,8 +16,8 @@ struct Measured {
 };
 
 // Standard input comes from the file `input` (empty: /dev/null), standard output goes to the file
-// `output` (empty: /dev/null), standard error stays. Throws std::runtime_error when the exit status
-// is not 0: a program that failed has no speed.
+// `output` (empty: /dev/null), standard error goes nowhere. Throws std::runtime_error when the exit
+// status is not 0: a program that failed has no speed.
 Measured measure(const std::vector<std::string>& argv, const std::string& input,
                  const std::string& output, const live::Namespace& in);
 
