@@ -44,21 +44,22 @@ std::string writeDocument(const std::string& name, const std::string& text) {
 // Probes the job's link and renders `policy` for it; returns nothing, leaves the documents.
 struct Documents {
   std::string plan;
-  std::string iptables;
-  std::string tc;
   std::string verify;
 };
 
+// `form` as in --emit; the policy and the link are those of the last documents().
+std::string renderTo(const std::string& form) {
+  return writeDocument(
+      form, live::runOrThrow({.argv = {program("render"), "--link", kFolder + "/link.json",
+                                       "--policy", kFolder + "/policy.json", "--emit", form}})
+                .out);
+}
+
 Documents documents(const live::Job& job, const std::string& policy) {
   const std::string link = live::runOrThrow({.argv = {program("probe")}, .in = &job.netns()}).out;
-  const std::string linkFile = writeDocument("link.json", link);
-  const std::string policyFile = writeDocument("policy.json", policy);
-  const auto render = [&](const std::string& form) {
-    return writeDocument(form, live::runOrThrow({.argv = {program("render"), "--link", linkFile,
-                                                          "--policy", policyFile, "--emit", form}})
-                                   .out);
-  };
-  return {render("plan"), render("iptables-save"), render("tc"),
+  writeDocument("link.json", link);
+  writeDocument("policy.json", policy);
+  return {renderTo("plan"),
           writeDocument("verify.json", R"({"policy":)" + policy + R"(,"link":)" + link + "}")};
 }
 
@@ -84,7 +85,7 @@ void benchProcesses(int rounds) {
       live::Host host;
       const live::Job ours(host);
       const live::Job theirs(host);
-      Documents made = documents(ours, policy);
+      const Documents made = documents(ours, policy);
       series["render"].add(measure({program("render"), "--link", kFolder + "/link.json", "--policy",
                                     kFolder + "/policy.json", "--emit", "plan"},
                                    "", "", ours.netns()));
@@ -93,13 +94,15 @@ void benchProcesses(int rounds) {
       const double verify =
           series["verify"].add(measure({program("verify")}, made.verify, "", ours.netns()));
       series["ours"].add({apply + verify, 0, 0});
-      made = documents(theirs, policy);
-      const double v4 = series["iptables"].add(
-          measure({"iptables-nft-restore"}, made.iptables, "", theirs.netns()));
-      const double v6 = series["ip6tables"].add(
-          measure({"ip6tables-nft-restore"}, made.iptables, "", theirs.netns()));
+      (void)documents(theirs, policy);
+      const std::string iptables = renderTo("iptables-save");
+      const std::string filters = renderTo("tc");
+      const double v4 =
+          series["iptables"].add(measure({"iptables-nft-restore"}, iptables, "", theirs.netns()));
+      const double v6 =
+          series["ip6tables"].add(measure({"ip6tables-nft-restore"}, iptables, "", theirs.netns()));
       const double tc =
-          series["tc"].add(measure({"tc", "-batch", made.tc}, "", "", theirs.netns()));
+          series["tc"].add(measure({"tc", "-batch", filters}, "", "", theirs.netns()));
       series["theirs"].add({v4 + v6 + tc, 0, 0});
     }
     const auto at = [&](const char* name) { return median(series[name].milliseconds); };
