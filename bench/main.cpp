@@ -63,57 +63,91 @@ Documents documents(const live::Job& job, const std::string& policy) {
           writeDocument("verify.json", R"({"policy":)" + policy + R"(,"link":)" + link + "}")};
 }
 
-struct Series {
-  std::vector<double> milliseconds;
-  long peakKiB = 0;
-  double add(const Measured& one) {
-    milliseconds.push_back(one.milliseconds);
-    peakKiB = std::max(peakKiB, one.peakKiB);
-    return one.milliseconds;
+// One program's rounds.
+class Series {
+ public:
+  // Returns what it took.
+  const Measured& add(const Measured& one) { return rounds_.emplace_back(one); }
+  [[nodiscard]] double medianOf(double Measured::*figure) const {
+    std::vector<double> values;
+    for (const Measured& one : rounds_) {
+      values.push_back(one.*figure);
+    }
+    return median(std::move(values));
   }
+  [[nodiscard]] double peakMiB() const {
+    long peak = 0;
+    for (const Measured& one : rounds_) {
+      peak = std::max(peak, one.peakKiB);
+    }
+    return static_cast<double>(peak) / 1024;
+  }
+
+ private:
+  std::vector<Measured> rounds_;
 };
 
+Measured operator+(const Measured& a, const Measured& b) {
+  return {a.wall + b.wall, a.user + b.user, a.system + b.system, std::max(a.peakKiB, b.peakKiB)};
+}
+
+// What was measured at one size of policy, by the name that the table gives it.
+constexpr const char* kOurs = "apply + verify";
+constexpr const char* kTheirs = "all three";
+using Measurements = std::map<std::string, Series>;
+
+void measureRound(const std::string& policy, Measurements& series) {
+  live::Host host;
+  const live::Job ours(host);
+  const live::Job theirs(host);
+  const Documents made = documents(ours, policy);
+  series["render"].add(measure({program("render"), "--link", kFolder + "/link.json", "--policy",
+                                kFolder + "/policy.json", "--emit", "plan"},
+                               "", "", ours.netns()));
+  const Measured apply =
+      series["apply"].add(measure({program("apply")}, made.plan, "", ours.netns()));
+  const Measured verify =
+      series["verify"].add(measure({program("verify")}, made.verify, "", ours.netns()));
+  series[kOurs].add(apply + verify);
+
+  (void)documents(theirs, policy);
+  const std::string iptables = renderTo("iptables-save");
+  const std::string filters = renderTo("tc");
+  const Measured v4 = series["iptables-nft-restore"].add(
+      measure({"iptables-nft-restore"}, iptables, "", theirs.netns()));
+  const Measured v6 = series["ip6tables-nft-restore"].add(
+      measure({"ip6tables-nft-restore"}, iptables, "", theirs.netns()));
+  const Measured tc =
+      series["tc -batch"].add(measure({"tc", "-batch", filters}, "", "", theirs.netns()));
+  series[kTheirs].add(v4 + v6 + tc);
+}
+
+void printMeasurements(const std::string& size, const Measurements& series) {
+  for (const char* name : {"render", "apply", "verify", kOurs, "iptables-nft-restore",
+                           "ip6tables-nft-restore", "tc -batch", kTheirs}) {
+    const Series& one = series.at(name);
+    std::printf("%-9s %-22s %8.1f %8.1f %8.1f %8.1f\n", size.c_str(), name,
+                one.medianOf(&Measured::wall), one.medianOf(&Measured::user),
+                one.medianOf(&Measured::system), one.peakMiB());
+  }
+  const double theirs = series.at(kTheirs).medianOf(&Measured::wall);
+  std::printf("%-9s %s over %s: %.2f; floor, our system time over their wall time: %.2f\n",
+              size.c_str(), kOurs, kTheirs, series.at(kOurs).medianOf(&Measured::wall) / theirs,
+              series.at(kOurs).medianOf(&Measured::system) / theirs);
+  std::fflush(stdout);
+}
+
 void benchProcesses(int rounds) {
-  std::printf("whole processes, median of %d rounds, interleaved; milliseconds and peak memory\n",
-              rounds);
-  std::printf("%-9s %9s %9s %9s | %9s %9s %9s %9s | %6s | %s\n", "denied", "apply", "verify", "sum",
-              "iptables", "ip6tables", "tc", "sum", "ratio", "peak MiB render/apply/verify");
+  std::printf("whole processes, median of %d rounds, interleaved; milliseconds\n", rounds);
+  std::printf("%-9s %-22s %8s %8s %8s %8s\n", "denied", "program", "wall", "user", "system",
+              "peak MiB");
   for (const std::size_t denied : {std::size_t{0}, std::size_t{1000}, std::size_t{10000}}) {
     const std::string policy = policyText(denied);
-    std::map<std::string, Series> series;
+    Measurements series;
     for (int round = 0; round < rounds; ++round) {
-      live::Host host;
-      const live::Job ours(host);
-      const live::Job theirs(host);
-      const Documents made = documents(ours, policy);
-      series["render"].add(measure({program("render"), "--link", kFolder + "/link.json", "--policy",
-                                    kFolder + "/policy.json", "--emit", "plan"},
-                                   "", "", ours.netns()));
-      const double apply =
-          series["apply"].add(measure({program("apply")}, made.plan, "", ours.netns()));
-      const double verify =
-          series["verify"].add(measure({program("verify")}, made.verify, "", ours.netns()));
-      series["ours"].add({apply + verify, 0, 0});
-      (void)documents(theirs, policy);
-      const std::string iptables = renderTo("iptables-save");
-      const std::string filters = renderTo("tc");
-      const double v4 =
-          series["iptables"].add(measure({"iptables-nft-restore"}, iptables, "", theirs.netns()));
-      const double v6 =
-          series["ip6tables"].add(measure({"ip6tables-nft-restore"}, iptables, "", theirs.netns()));
-      const double tc =
-          series["tc"].add(measure({"tc", "-batch", filters}, "", "", theirs.netns()));
-      series["theirs"].add({v4 + v6 + tc, 0, 0});
+      measureRound(policy, series);
     }
-    const auto at = [&](const char* name) { return median(series[name].milliseconds); };
-    const auto peak = [&](const char* name) {
-      return static_cast<double>(series[name].peakKiB) / 1024;
-    };
-    std::printf("%-9s %9.1f %9.1f %9.1f | %9.1f %9.1f %9.1f %9.1f | %6.2f | %.1f / %.1f / %.1f\n",
-                denied == 0 ? "reference" : std::to_string(denied).c_str(), at("apply"),
-                at("verify"), at("ours"), at("iptables"), at("ip6tables"), at("tc"), at("theirs"),
-                at("ours") / at("theirs"), peak("render"), peak("apply"), peak("verify"));
-    std::fflush(stdout);
+    printMeasurements(denied == 0 ? "reference" : std::to_string(denied), series);
   }
 }
 

@@ -1,13 +1,17 @@
 #include "bench/measure.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <csignal>
 #include <stdexcept>
+
+#include "base/deadline.hpp"
 
 namespace vethgate::bench {
 namespace {
@@ -18,6 +22,22 @@ live::Descriptor openFile(const std::string& path, int flags) {
     throw std::runtime_error("cannot open " + path);
   }
   return file;
+}
+
+double milliseconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+}
+
+// False when `child` had to be ended at the deadline. It is not reaped yet.
+bool waitForEnd(pid_t child, const Deadline& deadline) {
+  // glibc 2.36 has a wrapper, whose declaration C++ cannot link.
+  const live::Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  pollfd ending{handle.get(), POLLIN, 0};
+  if (handle.valid() && poll(&ending, 1, deadline.remainingMs()) == 1) {
+    return true;
+  }
+  kill(child, SIGKILL);
+  return false;
 }
 
 }  // namespace
@@ -42,17 +62,21 @@ Measured measure(const std::vector<std::string>& argv, const std::string& input,
     }
     _exit(127);
   }
-  int status = 0;
-  rusage usage{};
-  if (child < 0 || wait4(child, &status, 0, &usage) != child) {
+  if (child < 0) {
     throw std::runtime_error("cannot run " + argv.front());
   }
+  const bool ended = waitForEnd(child, Deadline::after(kMeasuredTime));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
-  Measured result{took.count(), usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
-  if (result.exit != 0) {
-    throw std::runtime_error(argv.front() + " ended with status " + std::to_string(result.exit));
+  int status = 0;
+  rusage usage{};
+  if (wait4(child, &status, 0, &usage) != child || !ended || status != 0) {
+    throw std::runtime_error(
+        argv.front() +
+        (ended ? " ended with wait status " + std::to_string(status)
+               : " did not end within " + std::to_string(kMeasuredTime.count()) + " seconds"));
   }
-  return result;
+  return {took.count(), milliseconds(usage.ru_utime), milliseconds(usage.ru_stime),
+          usage.ru_maxrss};
 }
 
 }  // namespace vethgate::bench

@@ -1,7 +1,9 @@
-// Running one program and measuring it from the outside: wall time from fork to exit, peak memory.
+// Running one program and measuring it from the outside: wall time from fork to exit, processor
+// time and peak memory as the kernel accounts them.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -9,15 +11,20 @@
 
 namespace vethgate::bench {
 
+// Milliseconds, but for the memory.
 struct Measured {
-  double milliseconds = 0;
-  long peakKiB = 0;  // ru_maxrss
-  int exit = -1;
+  double wall = 0;
+  double user = 0;
+  double system = 0;  // what the kernel needs for the work itself, whoever asks for it
+  long peakKiB = 0;   // ru_maxrss
 };
+
+// The longest that is measured takes seconds; what takes this long has hung.
+inline constexpr std::chrono::seconds kMeasuredTime{120};
 
 // Standard input comes from the file `input` (empty: /dev/null), standard output goes to the file
 // `output` (empty: /dev/null), standard error goes nowhere. Throws std::runtime_error when the exit
-// status is not 0: a program that failed has no speed.
+// status is not 0 (a program that failed has no speed) and after kMeasuredTime.
 Measured measure(const std::vector<std::string>& argv, const std::string& input,
                  const std::string& output, const live::Namespace& in);
 
