@@ -1,6 +1,7 @@
 #include "base/program.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +41,21 @@ bool standardDescriptorsHeld() {
 
 std::string lastError() { return std::generic_category().message(errno); }
 
+// Until read(2) will not block, whatever it then says; what poll(2) fails at, read(2) explains.
+void waitForInput(int fd, const std::string& what, const Deadline& deadline) {
+  pollfd waiting{fd, POLLIN, 0};
+  if (fd < 0) {
+    return;  // which poll(2) would wait for until the deadline
+  }
+  int ready = 0;
+  while (ready == 0 || (ready < 0 && errno == EINTR)) {
+    if (deadline.passed()) {
+      throw Failure(ExitCode::kDeadline, what + ": its end did not come in time");
+    }
+    ready = poll(&waiting, 1, deadline.remainingMs());
+  }
+}
+
 }  // namespace
 
 int runMain(std::string_view program, const std::function<int()>& body) {
@@ -73,10 +89,12 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::string readAll(int fd, const std::string& what, std::size_t maxBytes) {
+std::string readAll(int fd, const std::string& what, std::size_t maxBytes,
+                    const Deadline& deadline) {
   std::string text;
   std::array<char, 65536> chunk;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   for (;;) {
+    waitForInput(fd, what, deadline);
     const ssize_t got = read(fd, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) {
       continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/deadline.hpp"
 #include "base/digest.hpp"
 
 namespace vethgate {
@@ -20,8 +21,13 @@ namespace vethgate {
 void tell(std::string_view program, const std::string& sentence);
 [[nodiscard]] std::string printable(std::string text);
 
-// Reads `fd` to its end; refuses (kBadInput) more than `maxBytes`.
-[[nodiscard]] std::string readAll(int fd, const std::string& what, std::size_t maxBytes);
+// Whoever feeds a command has its documents ready; one that is still open after this is stuck.
+inline constexpr std::chrono::milliseconds kInputTime{60'000};
+
+// Reads `fd` to its end; refuses (kBadInput) more than `maxBytes`, and an end that does not come in
+// time (kDeadline).
+[[nodiscard]] std::string readAll(int fd, const std::string& what, std::size_t maxBytes,
+                                  const Deadline& deadline = Deadline::after(kInputTime));
 // "-" is standard input.
 [[nodiscard]] std::string readFile(const std::string& path, const std::string& what,
                                    std::size_t maxBytes);

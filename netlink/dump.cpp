@@ -63,6 +63,10 @@ bool DumpAssembler::feed(std::vector<RawMessage> messages) {
       }
       ended_ = true;
     }
+    if (message.size() > room_) {
+      refuse(exchange_, "the answer is longer than a dump may be");
+    }
+    room_ -= message.size();
     messages_.push_back(std::move(message));
   }
   return ended_;

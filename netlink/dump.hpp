@@ -4,6 +4,7 @@
 // Sources: linux/netlink.h; net/netlink/af_netlink.c, netlink_dump() and netlink_dump_done().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,9 +22,14 @@ struct Exchange {
   std::uint32_t portId = 0;
 };
 
+// All messages of one dump together. The largest plan that a policy can lead to (65,536 entries) is
+// below 64 MiB in each; a kernel that sends more is not describing a namespace of ours.
+inline constexpr std::size_t kMaxDumpBytes = std::size_t{128} << 20;
+
 class DumpAssembler {
  public:
-  explicit DumpAssembler(Exchange exchange) : exchange_(std::move(exchange)) {}
+  explicit DumpAssembler(Exchange exchange, std::size_t maxBytes = kMaxDumpBytes)
+      : exchange_(std::move(exchange)), room_(maxBytes) {}
 
   // Takes the messages of the next datagram. True once the dump has ended. An error answer throws
   // KernelError, whatever else does not belong Failure(kRefused).
@@ -37,6 +43,7 @@ class DumpAssembler {
 
  private:
   Exchange exchange_;
+  std::size_t room_;  // bytes that may still come
   std::vector<RawMessage> messages_;
   bool interrupted_ = false;
   bool ended_ = false;

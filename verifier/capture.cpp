@@ -30,7 +30,13 @@ constexpr std::array<std::string_view, kDumpCount> kNames = {"links",
                                                              "nft.elements",
                                                              "nft.objects",
                                                              "nft.flowtables",
-                                                             "nft.generation.after"};
+                                                             "nft.generation.after",
+                                                             "links.again",
+                                                             "qdiscs.again",
+                                                             "filters.egress.again",
+                                                             "filters.ingress.again",
+                                                             "chains.egress.again",
+                                                             "chains.ingress.again"};
 
 std::string shown(const std::string& text) {
   std::string result = text.substr(0, 40);

@@ -31,12 +31,25 @@ enum class DumpId : std::uint8_t {
   kNftObjects,
   kNftFlowtables,
   kNftGenerationAfter,
+  // The second reading of what has no generation: the first six once more, in their order.
+  kLinksAgain,
+  kQdiscsAgain,
+  kFiltersEgressAgain,
+  kFiltersIngressAgain,
+  kChainsEgressAgain,
+  kChainsIngressAgain,
 };
 // `nft.elements` differs from the rest: nf_tables lists the elements of one set at a time, so that
 // it holds one whole answer, NLMSG_DONE included, for each set that the plan has, and nothing when
-// it has none. It may then be left out of a document.
-inline constexpr std::size_t kDumpCount = 15;
+// it has none. It may then be left out of a document. So may the second reading, as a whole: older
+// captures lack it.
+inline constexpr std::size_t kDumpCount = 21;
+inline constexpr std::size_t kReadTwice = 6;  // as many dumps, from kLinks on, have an `…Again`
 [[nodiscard]] std::string_view dumpName(DumpId id);  // "links", "filters.egress", "nft.rules", …
+[[nodiscard]] constexpr DumpId againOf(DumpId id) {  // only of the first kReadTwice
+  return static_cast<DumpId>(static_cast<std::size_t>(DumpId::kLinksAgain) +
+                             static_cast<std::size_t>(id));
+}
 
 // 10,000 denied prefixes are 27 MB; the rest is room for whatever else a namespace may hold.
 inline constexpr std::size_t kMaxCaptureBytes = std::size_t{256} << 20;

@@ -94,12 +94,14 @@ class ChangeWatch {
   NetlinkSocket socket_;
 };
 
-void collectRoute(Capture& capture, std::uint32_t job, const Deadline& deadline) {
-  NetlinkSocket socket(NETLINK_ROUTE);
-  capture.dump(DumpId::kLinks) =
+// Links, and what traffic control has on them; `again`: the second reading.
+void collectRoute(NetlinkSocket& socket, Capture& capture, std::uint32_t job, bool again,
+                  const Deadline& deadline) {
+  const auto place = [again](DumpId id) { return again ? againOf(id) : id; };
+  capture.dump(place(DumpId::kLinks)) =
       asking(DumpId::kLinks, [&] { return dumpLinks(socket, deadline); });
   const auto ask = [&](DumpId id, std::uint16_t type, std::uint32_t link, std::uint32_t parent) {
-    capture.dump(id) = asking(
+    capture.dump(place(id)) = asking(
         id, [&] { return dump(socket, trafficControlRequest(type, link, parent), deadline); });
   };
   ask(DumpId::kQdiscs, RTM_GETQDISC, 0, 0);
@@ -213,17 +215,28 @@ std::vector<std::string> legacyTables() {
 
 }  // namespace
 
+Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
+                      const Deadline& deadline) {
+  const ChangeWatch watch;
+  Reading reading;
+  Capture& capture = reading.capture;
+  capture.kernel = kernelRelease();
+  capture.netns = currentNamespace();
+  NetlinkSocket route(NETLINK_ROUTE);
+  collectRoute(route, capture, job, false, deadline);
+  const bool whole = collectNft(capture, sets, deadline);
+  capture.legacy = legacyTables();
+  collectRoute(route, capture, job, true, deadline);
+  reading.still =
+      !watch.changed() && generationHeld(capture) && (!whole || sequencesFollow(capture));
+  return reading;
+}
+
 Capture collect(std::uint32_t job, const std::vector<std::string>& sets, const Deadline& deadline) {
   for (int attempt = 0; attempt < kCollectAttempts; ++attempt) {
-    const ChangeWatch watch;
-    Capture capture;
-    capture.kernel = kernelRelease();
-    capture.netns = currentNamespace();
-    collectRoute(capture, job, deadline);
-    const bool whole = collectNft(capture, sets, deadline);
-    capture.legacy = legacyTables();
-    if (!watch.changed() && generationHeld(capture) && (!whole || sequencesFollow(capture))) {
-      return capture;
+    Reading reading = readNamespace(job, sets, deadline);
+    if (reading.still) {
+      return std::move(reading.capture);
     }
   }
   throw Failure(ExitCode::kRefused, "the namespace changed while it was read, " +

@@ -14,11 +14,24 @@ namespace vethgate {
 // How often a namespace that changes under the reader is read again before it is refused.
 inline constexpr int kCollectAttempts = 5;
 
-// Everything that the contract's capture holds, of the calling process's namespace; `job` is the
-// index of the link whose filters are asked for, `sets` the names of those in `netdev vethgate`
-// whose elements are. A set that is not there leaves nft.elements short, for the judgement to find.
+// One pass over the namespace.
+struct Reading {
+  Capture capture;
+  // Nothing announced a change meanwhile: no notification of links or traffic control, the same
+  // generation of nf_tables before and after, no dump that had to be asked for twice.
+  bool still = false;
+};
+
+// Everything that the contract's capture holds, of the calling process's namespace: links and
+// traffic control, nf_tables, then links and traffic control once more. `job` is the index of the
+// link whose filters are asked for, `sets` the names of those in `netdev vethgate` whose elements
+// are. A set that is not there leaves nft.elements short, for the judgement to find.
 // Throws Failure: kUnsupported when the kernel lacks a mechanism or the process the capability,
-// kRefused when the namespace kept changing, kDeadline.
+// kRefused when an answer is doubtful, kDeadline.
+[[nodiscard]] Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
+                                    const Deadline& deadline);
+
+// The same, read again until nothing changed meanwhile; kRefused when the namespace kept changing.
 [[nodiscard]] Capture collect(std::uint32_t job, const std::vector<std::string>& sets,
                               const Deadline& deadline);
 

@@ -21,6 +21,9 @@ void checkEnvelopes(const Capture& capture, Findings& findings);
 // True when both generation messages, and the mark on each message between them, agree.
 [[nodiscard]] bool sameGeneration(const Capture& capture);
 
+// True when a dump of the second reading is there; checkEnvelopes() sees to it that all are then.
+[[nodiscard]] bool hasSecondReading(const Capture& capture);
+
 // The messages of a dump without its NLMSG_DONE; only after checkEnvelopes() found nothing. Of
 // nft.elements the answers' ends stand between the messages: see isEnd().
 [[nodiscard]] std::span<const RawMessage> messagesOf(const Capture& capture, DumpId id);

@@ -12,6 +12,7 @@
 #include "verifier/findings.hpp"
 #include "verifier/nft_rules.hpp"
 #include "verifier/proof.hpp"
+#include "verifier/readings.hpp"
 #include "verifier/tc_filters.hpp"
 #include "verifier/tc_layout.hpp"
 
@@ -294,6 +295,11 @@ Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bo
                  std::to_string(plan.link.netns));
   } else {
     checkEnvelopes(capture, findings);
+    if (!hasSecondReading(capture)) {
+      verdict.unchecked.emplace_back("links and traffic control were read only once");
+    } else if (findings.empty()) {
+      compareReadings(capture, findings);
+    }
     std::vector<LinkState> links;
     if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
       judgeRules(policy, plan, capture, links, explain, verdict, findings);
@@ -313,6 +319,7 @@ std::string verdictText(const Verdict& verdict) {
   }
   const Json document = {{"verdict", verdict.code == ExitCode::kDone ? "contained" : "refused"},
                          {"reasons", verdict.reasons},
+                         {"unchecked", verdict.unchecked},
                          {"policy", verdict.policy},
                          {"readback", verdict.readback ? Json(*verdict.readback) : Json(nullptr)},
                          {"counts",

@@ -23,7 +23,9 @@ struct Verdict {
   // namespace, or the namespace's link is not the one that was asked about.
   ExitCode code = ExitCode::kRefused;
   std::vector<std::string> reasons;  // empty exactly when contained
-  std::string policy;                // SHA-256 of the canonical policy
+  // What could not be found out, one sentence each; it is no reason to refuse by itself.
+  std::vector<std::string> unchecked;
+  std::string policy;  // SHA-256 of the canonical policy
   // SHA-256 over what was decoded, one line per rule in evaluation order: "iptables v4 " or
   // "iptables v6 " and describe(rule), then "flower <pref>/<handle in hex> " and describe(filter),
   // then "netdev " and describe(rule).

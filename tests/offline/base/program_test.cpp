@@ -96,6 +96,20 @@ TEST(ReadAll, refusesADescriptorThatCannotBeRead) {
   EXPECT_EQ(codeOf([] { static_cast<void>(readAll(-1, "policy", 5)); }), ExitCode::kBadInput);
 }
 
+TEST(ReadAll, refusesAnEndThatDoesNotComeIsADeadline) {
+  using std::chrono::milliseconds;
+  const auto readWithin = [](int fd, milliseconds span) {
+    return codeOf([&] { static_cast<void>(readAll(fd, "policy", 5, Deadline::after(span))); });
+  };
+  Pipe pipe;
+  EXPECT_EQ(readWithin(pipe.readEnd(), milliseconds(20)), ExitCode::kDeadline) << "nothing came";
+  ASSERT_EQ(write(pipe.writeEnd(), "123", 3), 3);
+  EXPECT_EQ(readWithin(pipe.readEnd(), milliseconds(20)), ExitCode::kDeadline) << "no end came";
+  ASSERT_EQ(write(pipe.writeEnd(), "123", 3), 3);
+  pipe.closeWrite();
+  EXPECT_EQ(readWithin(pipe.readEnd(), milliseconds(60'000)), ExitCode::kDone) << "all there";
+}
+
 TEST(ReadFile, readsAFileAndRefusesWhatIsNone) {
   const std::string path = testing::TempDir() + "vethgate-read-file-test";
   std::ofstream(path, std::ios::binary) << std::string("a\0b", 3);

@@ -46,6 +46,18 @@ TEST(DumpAssembler, CollectsUpToAndWithTheEnd) {
   EXPECT_EQ(expected, std::move(assembler).take());
 }
 
+TEST(DumpAssembler, MoreBytesThanItMayHoldAreRefused) {
+  const std::size_t size = 2 * wire::data().size() + wire::done().size();
+  const auto feedAll = [](std::size_t room) {
+    DumpAssembler assembler(exchange(), room);
+    EXPECT_FALSE(assembler.feed({wire::data()}));
+    EXPECT_TRUE(assembler.feed({wire::data(), wire::done()}));
+  };
+  feedAll(size);
+  EXPECT_THAT(refusal([&] { feedAll(size - 1); }),
+              HasSubstr("dump of things: the answer is longer than a dump may be"));
+}
+
 TEST(DumpAssembler, AnEmptyDumpIsItsEnd) {
   DumpAssembler assembler(exchange());
   EXPECT_TRUE(assembler.feed({wire::done()}));

@@ -37,11 +37,13 @@ TEST(CaptureDocument, NamesAreTheContracts) {
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     names.emplace_back(dumpName(static_cast<DumpId>(i)));
   }
-  EXPECT_THAT(names, testing::ElementsAre("links", "qdiscs", "filters.egress", "filters.ingress",
-                                          "chains.egress", "chains.ingress",
-                                          "nft.generation.before", "nft.tables", "nft.chains",
-                                          "nft.rules", "nft.sets", "nft.elements", "nft.objects",
-                                          "nft.flowtables", "nft.generation.after"));
+  EXPECT_THAT(
+      names, testing::ElementsAre(
+                 "links", "qdiscs", "filters.egress", "filters.ingress", "chains.egress",
+                 "chains.ingress", "nft.generation.before", "nft.tables", "nft.chains", "nft.rules",
+                 "nft.sets", "nft.elements", "nft.objects", "nft.flowtables",
+                 "nft.generation.after", "links.again", "qdiscs.again", "filters.egress.again",
+                 "filters.ingress.again", "chains.egress.again", "chains.ingress.again"));
 }
 
 TEST(CaptureDocument, WhatIsWrittenIsRead) {

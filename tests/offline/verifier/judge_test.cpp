@@ -198,7 +198,8 @@ TEST(Judge, ReasonsAreBounded) {
 }
 
 TEST(Envelope, EveryDumpMustBeThereAndEnd) {
-  const Fixture good = fixture("contained-small-6.1");
+  const Fixture good = readTwice(fixture("contained-small-6.1"));
+  EXPECT_EQ(reasonsOf(judged(good)), "");
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     const auto id = static_cast<DumpId>(i);
     if (id == DumpId::kNftElements) {
@@ -230,7 +231,7 @@ TEST(Envelope, EachHeaderFieldIsChecked) {
   const std::vector<Field> fields = {
       {0, 1, "nlmsg_len"}, {4, 1, ""},  {6, 1, "nlmsg_flags"},       {7, 1, ""},
       {8, 1, ""},          {12, 1, ""}, {6, NLM_F_DUMP_INTR, "dump"}};
-  const Fixture good = fixture("contained-small-6.1");
+  const Fixture good = readTwice(fixture("contained-small-6.1"));
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     const auto id = static_cast<DumpId>(i);
     if (id == DumpId::kNftElements) {

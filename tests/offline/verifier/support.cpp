@@ -17,10 +17,10 @@ constexpr std::size_t kHeader = sizeof(nlmsghdr);
 constexpr std::uint16_t kMaxType = 120;
 
 std::size_t fixedSize(DumpId id) {
-  if (id == DumpId::kLinks) {
+  if (id == DumpId::kLinks || id == DumpId::kLinksAgain) {
     return 16;
   }
-  return id < DumpId::kNftGenerationBefore ? 20 : 4;
+  return id < DumpId::kNftGenerationBefore || id >= DumpId::kLinksAgain ? 20 : 4;
 }
 
 std::string fileText(const std::string& name) {
@@ -95,6 +95,20 @@ Fixture fixture(const std::string& name) {
   return {readPolicy(std::string_view(fileText(policy + ".policy.json"))),
           readLink(parseDocument(fileText("link-" + kernel + ".json"), "link"), "link"),
           readCapture(fileText(name + ".json"))};
+}
+
+Fixture readTwice(Fixture fixture) {
+  for (std::size_t i = 0; i < kReadTwice; ++i) {
+    const auto id = static_cast<DumpId>(i);
+    auto& again = fixture.capture.dump(againOf(id)) = fixture.capture.dump(id);
+    for (RawMessage& message : again.value()) {
+      nlmsghdr header{};
+      std::memcpy(&header, message.data(), sizeof header);
+      header.nlmsg_seq += kReadTwice;  // on the same socket, right behind
+      std::memcpy(message.data(), &header, sizeof header);
+    }
+  }
+  return fixture;
 }
 
 Verdict judged(const Fixture& fixture) {

@@ -33,6 +33,9 @@ struct Fixture {
 // `name` is the file's without ".json": "contained-small-6.1".
 [[nodiscard]] Fixture fixture(const std::string& name);
 
+// The same with a second reading that repeats the first, as a namespace at rest gives it.
+[[nodiscard]] Fixture readTwice(Fixture fixture);
+
 [[nodiscard]] Verdict judged(const Fixture& fixture);
 // All reasons, one a line.
 [[nodiscard]] std::string reasonsOf(const Verdict& verdict);

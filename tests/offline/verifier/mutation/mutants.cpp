@@ -186,11 +186,12 @@ class MessageMutants {
   const Show& show_;
 };
 
-std::vector<DumpId> allDumps() {
+// Those that the capture has; nft.elements only when it holds an answer.
+std::vector<DumpId> allDumps(const Capture& capture) {
   std::vector<DumpId> ids;
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     const auto id = static_cast<DumpId>(i);
-    if (id != DumpId::kNftElements) {  // no plan of these captures has a set
+    if (capture.dump(id) && !capture.dump(id)->empty()) {
       ids.push_back(id);
     }
   }
@@ -205,6 +206,7 @@ bool endsWithDone(const std::vector<RawMessage>& dump) {
 
 // Changes of the list of messages.
 void listMutants(Capture& capture, DumpId id, const Show& show) {
+  const std::vector<DumpId> ids = allDumps(capture);
   auto& dump = *capture.dump(id);
   const std::vector<RawMessage> original = dump;
   const std::string path(dumpName(id));
@@ -212,7 +214,7 @@ void listMutants(Capture& capture, DumpId id, const Show& show) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     dump.erase(dump.begin() + at);
     show({Change::kDrop, path, i});
-    for (const DumpId other : allDumps()) {
+    for (const DumpId other : ids) {
       if (other != id) {
         auto& target = *capture.dump(other);
         const auto place =
@@ -235,10 +237,11 @@ void listMutants(Capture& capture, DumpId id, const Show& show) {
 
 // Changes of what holds the dumps.
 void documentMutants(Capture& capture, const Show& show) {
+  const std::vector<DumpId> ids = allDumps(capture);
   const auto document = [&show](std::string_view path, std::size_t position = 0) {
     show({Change::kDocument, path, 0, position});
   };
-  for (const DumpId id : allDumps()) {
+  for (const DumpId id : ids) {
     const std::string path(dumpName(id));
     const auto original = capture.dump(id);
     capture.dump(id) = std::nullopt;
@@ -246,7 +249,7 @@ void documentMutants(Capture& capture, const Show& show) {
     capture.dump(id).emplace();
     document(path + ":empty");
     capture.dump(id) = original;
-    for (const DumpId other : allDumps()) {
+    for (const DumpId other : ids) {
       if (other != id) {
         capture.dump(id) = capture.dump(other);
         document(path + ":replaced", static_cast<std::size_t>(other));
@@ -311,7 +314,7 @@ std::uint64_t placeOf(const Mutant& mutant) {
 }
 
 void forEachMutant(Capture& capture, const std::function<void(const Mutant&)>& show) {
-  for (const DumpId id : allDumps()) {
+  for (const DumpId id : allDumps(capture)) {
     auto& dump = *capture.dump(id);
     for (std::size_t i = 0; i < dump.size(); ++i) {
       MessageMutants(id, i, dump[i], show).all();
@@ -337,7 +340,7 @@ std::vector<TextMutant> textMutants(const Capture& capture) {
       {"upper-case hex", replaced(text, "\n\"", "\n\"AA")},
       {"half a byte", replaced(text, "\n\"", "\n\"0")},
   };
-  for (const DumpId id : allDumps()) {
+  for (const DumpId id : allDumps(capture)) {
     const std::string name(dumpName(id));
     const std::string field = "\"name\":\"" + name + "\"";
     mutants.push_back({name + " renamed", replaced(text, field, "\"name\":\"" + name + "2\"")});

@@ -60,6 +60,12 @@ const std::array<Row, kDumpCount> kRows = {{
     {DumpId::kNftObjects, kNftHeader, nullptr},
     {DumpId::kNftFlowtables, kNftHeader, nullptr},
     {DumpId::kNftGenerationAfter, kNftHeader, &nft::kGeneration},
+    {DumpId::kLinksAgain, kLinkHeader, &kLinkTable},
+    {DumpId::kQdiscsAgain, kTcHeader, &tc::kQdisc},
+    {DumpId::kFiltersEgressAgain, kTcHeader, &tc::kFilter},
+    {DumpId::kFiltersIngressAgain, kTcHeader, &tc::kFilter},
+    {DumpId::kChainsEgressAgain, kTcHeader, &tc::kChain},
+    {DumpId::kChainsIngressAgain, kTcHeader, &tc::kChain},
 }};
 
 const Row& rowOf(DumpId id) {
