@@ -38,6 +38,8 @@ constexpr std::array<std::string_view, kDumpCount> kNames = {"links",
                                                              "chains.egress.again",
                                                              "chains.ingress.again"};
 
+constexpr std::array<std::string_view, 2> kHookNames = {"tcx.ingress", "tcx.egress"};
+
 std::string shown(const std::string& text) {
   std::string result = text.substr(0, 40);
   std::replace_if(
@@ -71,6 +73,8 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
       }
     } else if (state_ == State::kTop && key_ == "netns") {
       capture_.netns = value;
+    } else if (state_ == State::kProgram) {
+      programNumber(value);
     } else {
       unexpected("a number");
     }
@@ -82,6 +86,8 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
       capture_.kernel = asText(Json(value), "capture.kernel");
     } else if (state_ == State::kLegacy) {
       capture_.legacy.push_back(asText(Json(value), "capture.legacy"));
+    } else if (state_ == State::kProgram && key_ == "hook") {
+      nameHook(value);
     } else if (state_ == State::kDump && key_ == "name") {
       nameDump(value);
     } else if (state_ == State::kMessages) {
@@ -97,8 +103,12 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
       state_ = State::kTop;
     } else if (state_ == State::kDumps) {
       state_ = State::kDump;
-      dumpKeys_.clear();
+      keys_.clear();
       messages_.clear();
+    } else if (state_ == State::kPrograms) {
+      state_ = State::kProgram;
+      keys_.clear();
+      capture_.programs->emplace_back();
     } else {
       unexpected("an object");
     }
@@ -107,10 +117,14 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
 
   bool end_object() override {
     if (state_ == State::kTop) {
+      std::erase(topKeys_, "programs");  // may be missing
       requireKeys(topKeys_, {"version", "kernel", "netns", "legacy", "dumps"}, "capture");
       state_ = State::kEnd;
+    } else if (state_ == State::kProgram) {
+      requireKeys(keys_, {"link", "hook", "error", "count"}, "capture.programs");
+      state_ = State::kPrograms;
     } else {
-      requireKeys(dumpKeys_, {"name", "messages"}, "capture.dumps");
+      requireKeys(keys_, {"name", "messages"}, "capture.dumps");
       capture_.dumps[current_] = std::move(messages_);
       next_ = current_ + 1;
       messages_ = {};
@@ -122,6 +136,9 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t /*count*/) override {
     if (state_ == State::kTop && key_ == "legacy") {
       state_ = State::kLegacy;
+    } else if (state_ == State::kTop && key_ == "programs") {
+      state_ = State::kPrograms;
+      capture_.programs.emplace();
     } else if (state_ == State::kTop && key_ == "dumps") {
       state_ = State::kDumps;
     } else if (state_ == State::kDump && key_ == "messages") {
@@ -138,7 +155,7 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool key(string_t& name) override {
-    auto& seen = state_ == State::kTop ? topKeys_ : dumpKeys_;
+    auto& seen = state_ == State::kTop ? topKeys_ : keys_;
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       badInput("capture: the key " + shown(name) + " stands twice in one object");
     }
@@ -153,7 +170,17 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
   }
 
  private:
-  enum class State : std::uint8_t { kStart, kTop, kLegacy, kDumps, kDump, kMessages, kEnd };
+  enum class State : std::uint8_t {
+    kStart,
+    kTop,
+    kLegacy,
+    kPrograms,
+    kProgram,
+    kDumps,
+    kDump,
+    kMessages,
+    kEnd
+  };
 
   [[noreturn]] void unexpected(const char* found) const {
     badInput(std::string("capture: ") + found + " where the document has no place for it (after " +
@@ -173,6 +200,26 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
         badInput(path + ": the field \"" + std::string(name) + "\" is missing");
       }
     }
+  }
+
+  void programNumber(std::uint64_t value) {
+    ProgramAnswer& answer = capture_.programs->back();
+    std::uint32_t* const field = key_ == "link"    ? &answer.link
+                                 : key_ == "error" ? &answer.error
+                                 : key_ == "count" ? &answer.count
+                                                   : nullptr;
+    if (field == nullptr || value > std::numeric_limits<std::uint32_t>::max()) {
+      unexpected("a number");
+    }
+    *field = static_cast<std::uint32_t>(value);
+  }
+
+  void nameHook(const std::string& name) {
+    const auto* const found = std::find(kHookNames.begin(), kHookNames.end(), name);
+    if (found == kHookNames.end()) {
+      badInput("capture.programs: the hook " + shown(name) + " is unknown");
+    }
+    capture_.programs->back().hook = static_cast<ProgramHook>(found - kHookNames.begin());
   }
 
   void nameDump(const std::string& name) {
@@ -198,18 +245,33 @@ class CaptureBuilder : public nlohmann::json_sax<Json> {
   State state_ = State::kStart;
   std::string key_;
   std::vector<std::string> topKeys_;
-  std::vector<std::string> dumpKeys_;
-  std::size_t current_ = 0;  // the dump that is being read
-  std::size_t next_ = 0;     // the first that may follow
+  std::vector<std::string> keys_;  // of the dump or the program
+  std::size_t current_ = 0;        // the dump that is being read
+  std::size_t next_ = 0;           // the first that may follow
   std::vector<RawMessage> messages_;
   Capture capture_;
 };
+
+// Either nothing or the member and the comma behind it.
+std::string programsText(const Capture& capture) {
+  if (!capture.programs) {
+    return "";
+  }
+  Json list = Json::array();
+  for (const ProgramAnswer& answer : *capture.programs) {
+    list.push_back({{"link", answer.link},
+                    {"hook", hookName(answer.hook)},
+                    {"error", answer.error},
+                    {"count", answer.count}});
+  }
+  return "\"programs\":" + list.dump() + ",";
+}
 
 // Hands the document to `sink` in pieces of bounded size.
 void compose(const Capture& capture, const std::function<void(std::string&)>& sink) {
   std::string text = R"({"version":1,"kernel":)" + Json(capture.kernel).dump() + R"(,"netns":)" +
                      std::to_string(capture.netns) + R"(,"legacy":)" + Json(capture.legacy).dump() +
-                     R"(,"dumps":[)";
+                     "," + programsText(capture) + R"("dumps":[)";
   const char* betweenDumps = "\n";
   for (std::size_t i = 0; i < kDumpCount; ++i) {
     if (!capture.dumps[i]) {
@@ -232,6 +294,8 @@ void compose(const Capture& capture, const std::function<void(std::string&)>& si
 }
 
 }  // namespace
+
+std::string_view hookName(ProgramHook hook) { return kHookNames[static_cast<std::size_t>(hook)]; }
 
 std::string_view dumpName(DumpId id) { return kNames[static_cast<std::size_t>(id)]; }
 

@@ -51,6 +51,20 @@ inline constexpr std::size_t kReadTwice = 6;  // as many dumps, from kLinks on, 
                              static_cast<std::size_t>(id));
 }
 
+// Where a BPF program can act on a link's packets, by its name in the document: "tcx.ingress",
+// "tcx.egress".
+enum class ProgramHook : std::uint8_t { kTcxIngress, kTcxEgress };
+[[nodiscard]] std::string_view hookName(ProgramHook hook);
+
+// What the kernel said of one hook of one link (BPF_PROG_QUERY of bpf(2)).
+struct ProgramAnswer {
+  std::uint32_t link = 0;
+  ProgramHook hook = ProgramHook::kTcxEgress;
+  std::uint32_t error = 0;  // errno; 0 when it answered
+  std::uint32_t count = 0;  // programs attached
+  friend bool operator==(const ProgramAnswer&, const ProgramAnswer&) = default;
+};
+
 // 10,000 denied prefixes are 27 MB; the rest is room for whatever else a namespace may hold.
 inline constexpr std::size_t kMaxCaptureBytes = std::size_t{256} << 20;
 
@@ -59,6 +73,8 @@ struct Capture {
   std::uint64_t netns = 0;  // inode number of the namespace
   // Tables that the legacy iptables modules hold: "ip filter", "ip6 nat", "arp filter".
   std::vector<std::string> legacy;
+  // Absent: the document, an older one, does not say.
+  std::optional<std::vector<ProgramAnswer>> programs;
   // Absent: the document has no dump of that name. Messages are as the kernel sent them, the
   // closing NLMSG_DONE included.
   std::array<std::optional<std::vector<RawMessage>>, kDumpCount> dumps;

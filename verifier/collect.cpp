@@ -2,6 +2,7 @@
 #include "verifier/collect.hpp"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/magic.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
@@ -10,6 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@
 #include "netlink/socket.hpp"
 #include "probe/namespace.hpp"
 #include "verifier/envelope.hpp"
+#include "verifier/nft_layout.hpp"
+#include "verifier/programs.hpp"
 
 namespace vethgate {
 namespace {
@@ -58,9 +62,15 @@ RawMessage elementsRequest(const std::string& set) {
   MessageBuilder builder(
       static_cast<std::uint16_t>((NFNL_SUBSYS_NFTABLES << 8) | NFT_MSG_GETSETELEM), NLM_F_DUMP);
   builder.header(nfgenmsg{NFPROTO_NETDEV, NFNETLINK_V0, 0});
-  builder.putString(NFTA_SET_ELEM_LIST_TABLE, "vethgate");
+  builder.putString(NFTA_SET_ELEM_LIST_TABLE, nft::kNetdevTable);
   builder.putString(NFTA_SET_ELEM_LIST_SET, set);
   return std::move(builder).finish();
+}
+
+// Whether the kernel knows no such request: nfnetlink says EINVAL of a subsystem that is not there
+// (nfnetlink_rcv_msg()), rtnetlink EOPNOTSUPP of a message type (rtnetlink_rcv_msg()).
+bool isLack(int error) {
+  return error == EINVAL || error == EOPNOTSUPP || error == EPROTONOSUPPORT;
 }
 
 // Runs one step of the collection and says what a kernel's refusal of it means.
@@ -73,7 +83,10 @@ auto asking(DumpId id, const Step& step) {
     if (error.error() == EPERM || error.error() == EACCES) {
       throw Failure(ExitCode::kUnsupported, what + "; CAP_NET_ADMIN is needed");
     }
-    throw Failure(ExitCode::kUnsupported, what + "; this kernel lacks the mechanism");
+    if (isLack(error.error())) {
+      throw Failure(ExitCode::kUnsupported, what + "; this kernel lacks the mechanism");
+    }
+    throw Failure(ExitCode::kRefused, what + "; what is there is not known");
   }
 }
 
@@ -161,6 +174,44 @@ bool generationHeld(const Capture& capture) {
                     after.begin() + sizeof(nlmsghdr), after.end());
 }
 
+// BPF_PROG_QUERY's part of union bpf_attr as Linux 6.6 has it (include/uapi/linux/bpf.h): a hook of
+// a device goes by its index, and the kernel writes to `revision` whatever size it is told.
+struct ProgramQuery {
+  std::uint32_t link;
+  std::uint32_t attachType;
+  std::uint32_t queryFlags;
+  std::uint32_t attachFlags;
+  std::uint64_t programs;  // no list is asked for, only their number
+  std::uint32_t count;
+  std::uint32_t padding;
+  std::uint64_t programFlags;
+  std::uint64_t links;
+  std::uint64_t linkFlags;
+  std::uint64_t revision;
+};
+static_assert(sizeof(ProgramQuery) == 64);
+constexpr std::uint32_t kTcxIngress = 46;  // BPF_TCX_INGRESS
+constexpr std::uint32_t kTcxEgress = 47;   // BPF_TCX_EGRESS
+
+ProgramAnswer askProgram(std::uint32_t link, ProgramHook hook) {
+  ProgramQuery query{};
+  query.link = link;
+  query.attachType = hook == ProgramHook::kTcxIngress ? kTcxIngress : kTcxEgress;
+  const bool answered = syscall(SYS_bpf, BPF_PROG_QUERY, &query, sizeof query) == 0;
+  return {link, hook, answered ? 0U : static_cast<std::uint32_t>(errno),
+          answered ? query.count : 0U};
+}
+
+std::vector<ProgramAnswer> askPrograms(std::uint32_t job) {
+  std::vector<ProgramAnswer> answers;
+  for (const std::uint32_t link : {kLoopbackIndex, job}) {
+    for (const ProgramHook hook : {ProgramHook::kTcxIngress, ProgramHook::kTcxEgress}) {
+      answers.push_back(askProgram(link, hook));
+    }
+  }
+  return answers;
+}
+
 std::string kernelRelease() {
   utsname name{};
   if (uname(&name) != 0) {
@@ -226,6 +277,7 @@ Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
   collectRoute(route, capture, job, false, deadline);
   const bool whole = collectNft(capture, sets, deadline);
   capture.legacy = legacyTables();
+  capture.programs = askPrograms(job);
   collectRoute(route, capture, job, true, deadline);
   reading.still =
       !watch.changed() && generationHeld(capture) && (!whole || sequencesFollow(capture));

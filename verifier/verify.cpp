@@ -11,6 +11,7 @@
 #include "verifier/envelope.hpp"
 #include "verifier/findings.hpp"
 #include "verifier/nft_rules.hpp"
+#include "verifier/programs.hpp"
 #include "verifier/proof.hpp"
 #include "verifier/readings.hpp"
 #include "verifier/tc_filters.hpp"
@@ -302,6 +303,7 @@ Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bo
     }
     std::vector<LinkState> links;
     if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
+      checkPrograms(capture, plan.link.index, verdict.unchecked, findings);
       judgeRules(policy, plan, capture, links, explain, verdict, findings);
       if (findings.empty()) {
         verdict.code = ExitCode::kDone;

@@ -7,9 +7,9 @@
 #include <functional>
 #include <ostream>
 
+#include "tests/live/fixture/bpf.hpp"
 #include "tests/live/fixture/containment.hpp"
 #include "tests/live/fixture/policies.hpp"
-#include "tests/live/fixture/xdp.hpp"
 
 namespace vethgate::live {
 namespace {

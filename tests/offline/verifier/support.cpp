@@ -108,6 +108,11 @@ Fixture readTwice(Fixture fixture) {
       std::memcpy(message.data(), &header, sizeof header);
     }
   }
+  auto& programs = fixture.capture.programs.emplace();
+  for (const std::uint32_t link : {1U, fixture.link.index}) {
+    programs.push_back({link, ProgramHook::kTcxIngress, 0, 0});
+    programs.push_back({link, ProgramHook::kTcxEgress, 0, 0});
+  }
   return fixture;
 }
 

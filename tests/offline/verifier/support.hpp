@@ -33,7 +33,8 @@ struct Fixture {
 // `name` is the file's without ".json": "contained-small-6.1".
 [[nodiscard]] Fixture fixture(const std::string& name);
 
-// The same with a second reading that repeats the first, as a namespace at rest gives it.
+// The same with a second reading that repeats the first, as a namespace at rest gives it, and with
+// no programs on its links.
 [[nodiscard]] Fixture readTwice(Fixture fixture);
 
 [[nodiscard]] Verdict judged(const Fixture& fixture);
