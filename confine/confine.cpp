@@ -122,6 +122,10 @@ void allowParsing(const Filter& filter) {
             {equals(0, static_cast<scmp_datum_t>(getpid())), equals(2, SIGABRT)});
 }
 
+void allowWaiting(const Filter& filter) {
+  allow(filter, {SCMP_SYS(rt_sigtimedwait), SCMP_SYS(restart_syscall), SCMP_SYS(exit_group)});
+}
+
 void allowNetlink(const Filter& filter) {
   allow(filter, {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom),
                  SCMP_SYS(poll), SCMP_SYS(ppoll)});
@@ -183,7 +187,11 @@ void lockSyscalls(SeccompProfile profile) {
   // Calls of another architecture's table (32-bit on a 64-bit kernel) are no way around it.
   check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
         "its architecture rule");
-  allowParsing(filter);
+  if (profile == SeccompProfile::kWait) {
+    allowWaiting(filter);
+  } else {
+    allowParsing(filter);
+  }
   if (profile == SeccompProfile::kNetlink) {
     allowNetlink(filter);
   }

@@ -22,6 +22,8 @@ enum class SeccompProfile {
   kParse,
   // kParse plus sendmsg, recvmsg and poll on sockets that are open already; no socket options.
   kNetlink,
+  // To wait for signals and to exit: for a process that has nothing else to do, ever.
+  kWait,
 };
 // Once per process, with a single thread; a second call is killed by the first one's filter.
 // Reading of input, opening of files and sockets come before. Throws Failure(kDefect) when the

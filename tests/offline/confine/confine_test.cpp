@@ -191,6 +191,33 @@ TEST(Profiles, OnlyNetlinkSendsAndReceives) {
   EXPECT_TRUE(killedBy(traffic(SeccompProfile::kParse), SIGSYS));
 }
 
+TEST(Profiles, OneThatWaitsMayDoNothingElse) {
+  // The control: a signal that is pending already ends the wait.
+  const auto waiting = [](const std::function<void()>& act) {
+    return inChild([&act] {
+      sigset_t wanted;
+      sigemptyset(&wanted);
+      sigaddset(&wanted, SIGTERM);
+      sigprocmask(SIG_BLOCK, &wanted, nullptr);
+      raise(SIGTERM);
+      lockSyscalls(SeccompProfile::kWait);
+      act();
+      int signal = 0;
+      _exit(sigwait(&wanted, &signal) == 0 && signal == SIGTERM ? kLived : 1);
+    });
+  };
+  EXPECT_TRUE(lived(waiting([] {})));
+  for (const Act& act : forbidden()) {
+    EXPECT_TRUE(killedBy(waiting(act.perform), SIGSYS)) << act.name;
+  }
+  for (const Act& act : allowed()) {
+    const std::string name = act.name;
+    if (name == "write" || name == "close" || name == "mmapData") {
+      EXPECT_TRUE(killedBy(waiting(act.perform), SIGSYS)) << act.name;
+    }
+  }
+}
+
 TEST(Profiles, AbortShowsAsAbort) {
   for (const SeccompProfile profile : {SeccompProfile::kParse, SeccompProfile::kNetlink}) {
     const int status = inChild([&] {

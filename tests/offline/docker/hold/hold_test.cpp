@@ -1,0 +1,135 @@
+// vethgate-hold as an engine runs it: alone, as the first process of its namespaces.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace vethgate {
+namespace {
+
+constexpr const char* kProgram = VETHGATE_BIN_DIR "/vethgate-hold";
+constexpr int kMostMs = 20'000;
+
+// A child that is waited for; one that still runs at the end of a test is killed.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  ~Child() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // The wait status; -1 when it still runs after kMostMs.
+  int wait() {
+    const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+    pollfd ended{fd, POLLIN, 0};
+    const bool over = poll(&ended, 1, kMostMs) == 1;
+    close(fd);
+    int status = -1;
+    if (over && waitpid(pid_, &status, 0) == pid_) {
+      pid_ = -1;
+    }
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+// Clones with `flags` and executes the program; /proc is this namespace's.
+pid_t start(int flags, std::initializer_list<const char*> arguments = {}) {
+  const pid_t pid =
+      static_cast<pid_t>(syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (pid == 0) {
+    std::array<const char*, 4> argv{kProgram, nullptr, nullptr, nullptr};
+    std::copy(arguments.begin(), arguments.end(), argv.begin() + 1);
+    execv(kProgram, const_cast<char* const*>(argv.data()));
+    _exit(99);
+  }
+  return pid;
+}
+
+std::string field(pid_t pid, const std::string& name) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(name + ":", 0) == 0) {
+      return line.substr(line.find_first_not_of(" \t", name.size() + 1));
+    }
+  }
+  return "";
+}
+
+// It has locked itself: from here on it only waits.
+bool becomesLocked(pid_t pid) {
+  for (int ms = 0; ms < kMostMs; ms += 5) {
+    if (field(pid, "Seccomp") == "2") {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+// A process of its own pid namespace needs root; of its own user namespace, nobody.
+int ownNamespaces() { return CLONE_NEWPID | (geteuid() == 0 ? 0 : CLONE_NEWUSER); }
+
+class Hold : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Signals, Hold, testing::Values(SIGTERM, SIGINT));
+
+TEST_P(Hold, EndsWhenItIsTold) {
+  Child child(start(ownNamespaces()));
+  ASSERT_TRUE(becomesLocked(child.pid()));
+  kill(child.pid(), GetParam());
+  const int status = child.wait();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+}
+
+TEST(HoldProcess, IsMovedByNoOtherSignal) {
+  Child child(start(ownNamespaces()));
+  ASSERT_TRUE(becomesLocked(child.pid()));
+  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGCHLD, SIGQUIT, SIGCONT}) {
+    kill(child.pid(), signal);
+  }
+  // One that is told after all of them, and still says how it ended.
+  EXPECT_EQ(waitpid(child.pid(), nullptr, WNOHANG), 0);
+  kill(child.pid(), SIGTERM);
+  const int status = child.wait();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+}
+
+TEST(HoldProcess, HoldsNoPower) {
+  Child child(start(ownNamespaces()));
+  ASSERT_TRUE(becomesLocked(child.pid()));
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+    EXPECT_EQ(field(child.pid(), set), "0000000000000000") << set;
+  }
+  EXPECT_EQ(field(child.pid(), "NoNewPrivs"), "1");
+  EXPECT_EQ(field(child.pid(), "Threads"), "1");
+}
+
+TEST(HoldProcess, TakesNoArguments) {
+  Child child(start(0, {"infinity"}));
+  const int status = child.wait();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << "wait status " << status;
+}
+
+}  // namespace
+}  // namespace vethgate
