@@ -1,6 +1,7 @@
 // The program that test containers run: says which kernel it is on, tries every target that it is
 // given at once, and reports each result. Statically linked, and alone in its root file system.
-// It must not know what a test expects of a target.
+// It must not know what a test expects of a target. With --hold alone it does nothing until it is
+// told to end: the holder of a namespace.
 //
 // Output, one line each:
 //   started
@@ -20,6 +21,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -199,10 +201,27 @@ int probe(int argc, char** argv) {
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
+// As the first process of a container it must ask for the signals that end it: none has an effect
+// on such a process by default.
+int hold() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  std::printf("holding\n");
+  std::fflush(stdout);
+  int signal = 0;
+  return sigwait(&ends, &signal);
+}
+
 }  // namespace
 }  // namespace vethgate::live
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--hold") {
+    return vethgate::live::hold();
+  }
   try {
     return vethgate::live::probe(argc, argv);
   } catch (const std::exception& error) {

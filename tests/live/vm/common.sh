@@ -7,6 +7,9 @@ declare -A kernel_suites=([6.1]=$suite [6.12]=$suite-backports)
 busybox=$cache/busybox/bin/busybox
 runsc_bookworm=$cache/runsc-bookworm/usr/bin/runsc
 runsc_backports=$cache/runsc-backports/usr/bin/runsc
+# Container engines, one tree of /usr and /etc for each release whose packages they are.
+engines=$cache/engines
+newer_suite=trixie
 
 die() {
   local code=$1
