@@ -193,7 +193,7 @@ class Writer {
 Applied applyPlan(Kernel& kernel, const Plan& plan, const Link& measured, std::vector<Step> steps,
                   const Deadline& deadline) {
   checkLink(plan.link, measured);
-  checkNamespace(kernel, plan, deadline);
+  checkNamespace(kernel, deadline);
   checkMechanisms(kernel, plan, deadline);
   const Applied applied = Writer(kernel, plan, deadline).write(std::move(steps));
   // What was acknowledged was counted; this says that the steps were those of this plan.

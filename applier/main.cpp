@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "applier/apply.hpp"
+#include "applier/preconditions.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "confine/confine.hpp"
+#include "probe/legacy_tables.hpp"
 #include "probe/link_selection.hpp"
 #include "probe/namespace.hpp"
 #include "render/plan.hpp"
@@ -45,11 +47,13 @@ int run(bool dryRun) {
   // What needs the file system or a new socket comes before the lock.
   refuseInitialNamespace();
   const std::uint64_t netns = currentNamespace();
+  const std::vector<std::string> legacy = legacyTables();
   KernelSockets kernel(steps);
   lockSyscalls(SeccompProfile::kNetlink);
 
   const Deadline deadline = Deadline::after(kApplyTime);
   const Link measured = selectLink(decodeLinks(dumpLinks(kernel.route(), deadline)), netns);
+  refuseLegacyTables(legacy);
   const Applied applied = applyPlan(kernel, plan, measured, std::move(steps), deadline);
   writeAll(STDOUT_FILENO, answer(plan, applied, digest));
   return 0;

@@ -269,18 +269,23 @@ std::optional<std::string> foreignQdisc(Kernel& kernel, const Deadline& deadline
   return std::nullopt;
 }
 
-void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline) {
+void refuseLegacyTables(const std::vector<std::string>& names) {
+  if (!names.empty()) {
+    throw Failure(ExitCode::kUntouchable, "the namespace already holds the legacy iptables table " +
+                                              names.front() +
+                                              "; a namespace without one is expected");
+  }
+}
+
+void checkNamespace(Kernel& kernel, const Deadline& deadline) {
   if (const auto found = foreignQdisc(kernel, deadline)) {
     throw Failure(ExitCode::kUntouchable,
                   "the namespace already holds " + *found +
                       "; one with no qdiscs but the kernel's own is expected");
   }
   if (const auto absent = nfTablesAbsent(kernel, deadline)) {
-    // Without nf_tables there is nothing of it that could be in the way of a plan for flower alone.
-    if (plan.iptables || plan.netdev) {
-      lacks("nf_tables", *absent);
-    }
-    return;
+    // Of a plan for flower alone too: no verdict could say that nothing of nf_tables is in the way.
+    lacks("nf_tables", *absent);
   }
   refuseTables(kernel, deadline);
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "applier/kernel.hpp"
 #include "base/deadline.hpp"
@@ -15,10 +16,14 @@ namespace vethgate {
 // Failure(kWrongNamespace) that names the first field in which they differ.
 void checkLink(const Link& planned, const Link& measured);
 
+// Failure(kUntouchable) when there is one: whatever a plan says, they decide as well.
+void refuseLegacyTables(const std::vector<std::string>& names);
+
 // Failure(kUntouchable) for a qdisc other than the kernel's own on any link, or a table of
 // nf_tables of any family, but for nat of ip and ip6; Failure(kUnsupported) for a kernel without
-// nf_tables, if the plan needs it, and for a process without CAP_NET_ADMIN.
-void checkNamespace(Kernel& kernel, const Plan& plan, const Deadline& deadline);
+// nf_tables, without which no verdict on any plan could be had, and for a process without
+// CAP_NET_ADMIN.
+void checkNamespace(Kernel& kernel, const Deadline& deadline);
 
 // Failure(kUnsupported) that names the mechanism. cls_flower alone cannot be asked for without a
 // qdisc: the seal finds out.

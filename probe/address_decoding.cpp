@@ -91,6 +91,11 @@ std::vector<Address> decodeAddresses(std::span<const RawMessage> dump, std::uint
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  if (addresses.size() > kMaxLinkAddresses) {
+    throw Failure(ExitCode::kWrongNamespace,
+                  "link " + std::to_string(index) + " has " + std::to_string(addresses.size()) +
+                      " addresses, expected at most " + std::to_string(kMaxLinkAddresses));
+  }
   return addresses;
 }
 

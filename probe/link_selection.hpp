@@ -44,7 +44,8 @@ extern const AttributeTable kLinkTable;
 [[nodiscard]] Link selectLink(std::span<const LinkState> links, std::uint64_t netns);
 
 // Every message of an RTM_GETADDR dump, decoded likewise: the addresses of link `index`, ascending,
-// that a neighbour may be asked from. Anycast and multicast addresses are no part of such a dump.
+// that a neighbour may be asked from; Failure(kWrongNamespace) for more than kMaxLinkAddresses,
+// which a link document cannot hold. Anycast and multicast addresses are no part of such a dump.
 [[nodiscard]] std::vector<Address> decodeAddresses(std::span<const RawMessage> dump,
                                                    std::uint32_t index);
 

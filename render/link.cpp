@@ -17,8 +17,6 @@ namespace {
 constexpr std::uint64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxName = 15;  // IFNAMSIZ without its NUL (linux/if.h)
 constexpr std::size_t kMacTextLength = 17;
-// Far more than any runtime gives to a job; each IPv4 address is a rule.
-constexpr std::size_t kMaxAddresses = 64;
 
 // The kernel takes nearly any byte in a name. These are the ones that no text form (tc -batch, a
 // log line) needs to quote; a runtime that names its veth otherwise is refused, not guessed at.
@@ -69,8 +67,8 @@ std::vector<Address> readAddresses(const Json& value, const std::string& path) {
     if (!addresses.empty() && !(addresses.back() < *address)) {
       badInput(place + " is " + text + ", expected addresses in ascending order, each once");
     }
-    if (addresses.size() == kMaxAddresses) {
-      badInput(path + " holds more than " + std::to_string(kMaxAddresses) + " addresses");
+    if (addresses.size() == kMaxLinkAddresses) {
+      badInput(path + " holds more than " + std::to_string(kMaxLinkAddresses) + " addresses");
     }
     addresses.push_back(*address);
   }

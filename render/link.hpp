@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "render/address.hpp"
 
 namespace vethgate {
+
+// Far more than any runtime gives to a job; each IPv4 address is a rule.
+inline constexpr std::size_t kMaxLinkAddresses = 64;
 
 struct Link {
   std::uint32_t index = 0;  // ifindex in the job's namespace, 1..2^31-1

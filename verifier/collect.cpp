@@ -1,16 +1,13 @@
 // The requests of a capture and the order they are sent in; see collect.hpp.
 #include "verifier/collect.hpp"
 
-#include <fcntl.h>
 #include <linux/bpf.h>
-#include <linux/magic.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -18,13 +15,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/program.hpp"
 #include "netlink/message.hpp"
 #include "netlink/socket.hpp"
+#include "probe/legacy_tables.hpp"
 #include "probe/namespace.hpp"
 #include "verifier/envelope.hpp"
 #include "verifier/nft_layout.hpp"
@@ -33,7 +29,6 @@
 namespace vethgate {
 namespace {
 
-constexpr std::size_t kMaxNamesBytes = std::size_t{64} << 10;
 constexpr std::uint32_t kEgress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
 constexpr std::uint32_t kIngress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
 
@@ -218,50 +213,6 @@ std::string kernelRelease() {
     throw Failure(ExitCode::kDefect, "the kernel's release cannot be read");
   }
   return name.release;  // NOLINT(cppcoreguidelines-pro-bounds-array-to-pointer-decay)
-}
-
-// The tables of one legacy module. Its file is missing when the module is not loaded, which proves
-// something only where /proc is known to be there.
-void addLegacyTables(const char* file, const std::string& family, std::vector<std::string>& names) {
-  const std::string path = std::string("/proc/self/net/") + file;
-  if (access(path.c_str(), F_OK) != 0) {
-    if (errno == ENOENT) {
-      return;
-    }
-    throw Failure(ExitCode::kRefused,
-                  path + " cannot be found out about: " + std::generic_category().message(errno));
-  }
-  std::string text;
-  try {
-    text = readFile(path, "the list of legacy tables", kMaxNamesBytes);
-  } catch (const Failure& failure) {
-    throw Failure(ExitCode::kRefused, failure.what());
-  }
-  std::string line;
-  for (const char c : text) {
-    if (c != '\n') {
-      line.push_back(c);
-    } else {
-      names.push_back(family + " " + std::exchange(line, {}));
-    }
-  }
-  if (!line.empty()) {
-    names.push_back(family + " " + line);
-  }
-}
-
-std::vector<std::string> legacyTables() {
-  struct statfs system {};
-  if (statfs("/proc/self/net/dev", &system) != 0 || system.f_type != PROC_SUPER_MAGIC) {
-    throw Failure(
-        ExitCode::kUnsupported,
-        "/proc/self/net/dev is not there: without procfs no legacy table can be ruled out");
-  }
-  std::vector<std::string> names;
-  addLegacyTables("ip_tables_names", "ip", names);
-  addLegacyTables("ip6_tables_names", "ip6", names);
-  addLegacyTables("arp_tables_names", "arp", names);
-  return names;
 }
 
 }  // namespace

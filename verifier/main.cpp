@@ -55,10 +55,12 @@ std::vector<std::string> setNames(const Plan& plan) {
   return names;
 }
 
+// Opened before anything is read, so that a wrong path costs nothing, and emptied only when there
+// is something to put into it: an older capture outlives a run that fails.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path)
-      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644)) {
+      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644)) {
     if (fd_ < 0) {
       badInput("--capture: " + path +
                " cannot be opened for writing: " + std::generic_category().message(errno));
@@ -67,7 +69,12 @@ class OutputFile {
   ~OutputFile() { close(fd_); }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
+  void write(const Capture& capture) const {
+    if (ftruncate(fd_, 0) != 0 && errno != EINVAL) {  // EINVAL: a pipe, which holds nothing yet
+      badInput("--capture: the file cannot be emptied: " + std::generic_category().message(errno));
+    }
+    writeCapture(fd_, capture);
+  }
 
  private:
   int fd_;
@@ -84,7 +91,7 @@ Verdict judgeLive(const std::string& captureFile, bool explain) {
   const Capture capture =
       collect(request.link.index, setNames(plan), Deadline::after(kCollectTime));
   if (output) {
-    writeCapture(output->fd(), capture);
+    output->write(capture);
   }
   keepOnlyCapabilities({});
   lockSyscalls(SeccompProfile::kParse);

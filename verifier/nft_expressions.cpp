@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "verifier/expect.hpp"
 #include "verifier/nft_tables.hpp"
 
 namespace vethgate::nft {
@@ -22,17 +23,6 @@ constexpr std::size_t kHopLimitInfoBytes = 8;
 constexpr std::size_t kLogInfoBytes = 32;
 constexpr std::size_t kLogPrefixAt = 2;
 constexpr std::uint8_t kLogLevelWarning = 4;
-
-void expect(const AttributeReader& reader, std::uint16_t type, std::uint64_t value,
-            std::uint64_t expected) {
-  if (value != expected) {
-    reader.refuse(type, "is " + std::to_string(value) + ", expected " + std::to_string(expected));
-  }
-}
-
-void expectU32(AttributeReader& reader, std::uint16_t type, std::uint32_t expected) {
-  expect(reader, type, reader.u32(type), expected);
-}
 
 Value readValue(AttributeReader& parent, std::uint16_t type) {
   AttributeReader data = parent.nested(type);

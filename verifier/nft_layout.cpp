@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "verifier/envelope.hpp"
+#include "verifier/expect.hpp"
 #include "verifier/nft_tables.hpp"
 
 namespace vethgate::nft {
@@ -82,13 +83,6 @@ std::string_view peekName(ByteView attributes, std::uint16_t type) {
         attributes.subspan(std::min<std::size_t>(NLA_ALIGN(header.nla_len), attributes.size()));
   }
   return "?";
-}
-
-void expectU32(AttributeReader& reader, std::uint16_t type, std::uint32_t expected) {
-  const std::uint32_t value = reader.u32(type);
-  if (value != expected) {
-    reader.refuse(type, "is " + std::to_string(value) + ", expected " + std::to_string(expected));
-  }
 }
 
 class Layout {

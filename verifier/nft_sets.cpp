@@ -13,6 +13,7 @@
 #include "render/plan.hpp"
 #include "verifier/address_set.hpp"
 #include "verifier/envelope.hpp"
+#include "verifier/expect.hpp"
 #include "verifier/nft_expressions.hpp"
 #include "verifier/nft_layout.hpp"
 #include "verifier/nft_tables.hpp"
@@ -24,13 +25,6 @@ struct Element {
   AddressNumber at;
   bool end;
 };
-
-void expectU32(AttributeReader& reader, std::uint16_t type, std::uint32_t expected) {
-  const std::uint32_t value = reader.u32(type);
-  if (value != expected) {
-    reader.refuse(type, "is " + std::to_string(value) + ", expected " + std::to_string(expected));
-  }
-}
 
 std::optional<Family> familyOf(std::string_view set) {
   if (isSetName(set, Family::kV4)) {

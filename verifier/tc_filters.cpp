@@ -17,19 +17,13 @@
 #include "base/error.hpp"
 #include "verifier/describe.hpp"
 #include "verifier/envelope.hpp"
+#include "verifier/expect.hpp"
 #include "verifier/tc_tables.hpp"
 
 namespace vethgate {
 namespace {
 
 constexpr std::uint32_t kEgressParent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
-
-void expect(const AttributeReader& reader, std::uint16_t type, std::uint64_t value,
-            std::uint64_t expected) {
-  if (value != expected) {
-    reader.refuse(type, "is " + std::to_string(value) + ", expected " + std::to_string(expected));
-  }
-}
 
 template <class Struct>
 Struct structOf(ByteView bytes) {

@@ -100,6 +100,8 @@ TEST(Programs, NamespaceThatIsInUseIsRefused) {
       {{"tc", "qdisc", "add", "dev", kJobLink, "root", "pfifo"}, "pfifo"},
       {{"iptables-nft", "-A", "OUTPUT", "-j", "ACCEPT"}, "filter"},
       {{"ip6tables-nft", "-A", "OUTPUT", "-j", "ACCEPT"}, "filter"},
+      {{"iptables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}, "legacy iptables table ip filter"},
+      {{"ip6tables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}, "legacy iptables table ip6 filter"},
   };
   Host host;
   for (const Case& one : cases) {

@@ -190,7 +190,7 @@ TEST(ApplyPlan, LeavesTheVerdictOnGactToTheGuardInAUserNamespace) {
   EXPECT_EQ(applyTo(kernel, somePlan()).code, ExitCode::kDone);
 }
 
-TEST(ApplyPlan, NeedsNfTablesForIptablesOnly) {
+TEST(ApplyPlan, NeedsNfTablesForEveryPlan) {
   const auto outcomeOn = [](const Plan& plan, int error) {
     FakeKernel kernel;
     kernel.beforeRead = [=](std::uint16_t type) {
@@ -203,7 +203,8 @@ TEST(ApplyPlan, NeedsNfTablesForIptablesOnly) {
   const Outcome missing = outcomeOn(somePlan(), EINVAL);
   EXPECT_EQ(missing.code, ExitCode::kUnsupported);
   EXPECT_THAT(missing.message, HasSubstr("nf_tables"));
-  EXPECT_EQ(outcomeOn(onlyFlower(), EINVAL).code, ExitCode::kDone);
+  // The verifier could not say that nothing of nf_tables is in the way.
+  EXPECT_EQ(outcomeOn(onlyFlower(), EINVAL).code, ExitCode::kUnsupported);
   // Another error does not say that it is absent, and a table might be there.
   EXPECT_EQ(outcomeOn(onlyFlower(), ENOMEM).code, ExitCode::kUnsupported);
   for (const Plan& plan : {somePlan(), onlyFlower()}) {

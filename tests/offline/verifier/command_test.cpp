@@ -132,6 +132,31 @@ TEST_F(Command, BadInputIsExitTwoAndNoAnswer) {
   }
 }
 
+TEST_F(Command, ExplainsInsteadOfAnsweringWhenAsked) {
+  const std::string replay = "--replay " + captured("contained-small-6.1");
+  const Outcome outcome = verify(request(), "--explain " + replay);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("iptables, IPv4"));
+  EXPECT_THAT(outcome.out, HasSubstr("flower, IPv6"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("\"verdict\"")));
+  EXPECT_THAT(outcome.err, EndsWith("and nothing else is\n"));
+  const Outcome refused =
+      verify(request("tiny"), "--explain --replay " + captured("refused-flower-pass-6.1"));
+  EXPECT_EQ(refused.code, 8);
+  EXPECT_THAT(refused.err, StartsWith("vethgate-verify: refused: "));
+}
+
+// Without CAP_NET_ADMIN nothing of nf_tables can be read.
+TEST_F(Command, ARunThatFailsLeavesAnOlderCaptureAsItWas) {
+  const std::string older = file("older", "an older capture");
+  const std::string command = "setpriv --bounding-set=-net_admin " + std::string(VETHGATE_BIN_DIR) +
+                              "/vethgate-verify --capture " + older + " <" + file("in", request()) +
+                              " >/dev/null 2>" + folder_ + "/err";
+  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+  EXPECT_EQ(WEXITSTATUS(status), 6) << readFile(folder_ + "/err", "err", 1 << 20);
+  EXPECT_EQ(readFile(older, "older", 1 << 20), "an older capture");
+}
+
 TEST_F(Command, ReplayOpensNoSocket) {
   if (std::system("strace -V >/dev/null 2>&1") !=
       0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
