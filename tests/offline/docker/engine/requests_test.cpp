@@ -43,7 +43,7 @@ TEST(Names, AreThoseOfAnEngine) {
 
 TEST(Names, OfImagesLeadNowhereElse) {
   for (const char* name :
-       {"vethgate:0.1.0", "docker.io/library/vethgate:1", "localhost:5000/a/b@sha256:00"}) {
+       {"vethgate:0.1.0", "registry.example/library/vethgate:1", "localhost:5000/a/b@sha256:00"}) {
     EXPECT_TRUE(isImage(name)) << name;
   }
   for (const char* name :
@@ -63,9 +63,9 @@ TEST(Absence, IsA404ThatNamesTheObject) {
       namesObject("no container with name or ID \"job-1\" found: no such container", "job-1"));
   EXPECT_TRUE(
       namesObject("unable to find network with name or ID job-1: network not found", "job-1"));
-  EXPECT_TRUE(
-      namesObject("failed to find image vethgate:1: docker.io/library/vethgate:1: No such image",
-                  "vethgate:1"));
+  EXPECT_TRUE(namesObject(
+      "failed to find image vethgate:1: registry.example/library/vethgate:1: No such image",
+      "vethgate:1"));
 
   for (const char* message :
        {"", "page not found", "No such container: job-12", "No such container: my-job-1",
