@@ -152,7 +152,9 @@ std::string_view Attachment::receive(const Deadline& deadline) {
       return {buffer_.data(), got};
     }
     if (result != CURLE_AGAIN) {
-      throwTransfer(handle_.get(), result, socket_, call_);
+      // A reset: whoever was at the other end went without reading all of the input. What it said
+      // before has been received already.
+      return {};
     }
     await(POLLIN, deadline);
   }
@@ -162,7 +164,8 @@ std::string_view Attachment::send(std::string_view bytes) {
   std::size_t sent = 0;
   const CURLcode result = curl_easy_send(handle_.get(), bytes.data(), bytes.size(), &sent);
   if (result != CURLE_OK && result != CURLE_AGAIN) {
-    throwTransfer(handle_.get(), result, socket_, call_);
+    throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
+                        sentence(socket_, call_) + "it ended early: " + curl_easy_strerror(result));
   }
   bytes.remove_prefix(sent);
   return bytes;

@@ -27,7 +27,8 @@ class Attachment {
   // Writes `input`, closes the container's stdin, and reads both streams to their end, which is
   // when the container has closed them: at the latest when it has exited. A container that ends
   // before it has read all of its input is no failure here; its exit status says what it made of
-  // that. Once per attachment. Throws EngineFailure.
+  // that. Once per attachment. Throws EngineFailure. An engine that dies ends the streams as well:
+  // only with an exit status is what was read all that was said.
   [[nodiscard]] Output converse(std::string_view input, const Deadline& deadline);
 
  private:
@@ -36,7 +37,7 @@ class Attachment {
                            const Deadline& deadline);
   // Waits for `events` of the socket.
   short await(short events, const Deadline& deadline);
-  // Reads what is there, waiting for it; empty at the end of the stream.
+  // Reads what is there, waiting for it; empty at the end of the stream, or at a reset.
   std::string_view receive(const Deadline& deadline);
   // Sends what fits now, and returns what is left.
   std::string_view send(std::string_view bytes);

@@ -94,6 +94,17 @@ TEST(Attach, HearsAContainerThatLeavesItsInputUnread) {
   EXPECT_EQ(output.err, "the plan is not acceptable\n");
 }
 
+// As an engine leaves the connection of a container that ended early: closed, input unread.
+TEST(Attach, HearsAllThatWasSaidBeforeAReset) {
+  for (int i = 0; i < 50; ++i) {
+    const StandIn engine([](Connection& connection) {
+      connection.send(kUpgraded + frame(1, "all of it"));
+      connection.awaitUnread();
+    });
+    EXPECT_EQ(converse(engine, "never read", later()).out, "all of it");
+  }
+}
+
 TEST(Attach, EndsAtItsDeadline) {
   // Before the answer, and while the container is silent.
   expectEnd([](Connection& connection) { connection.holdUntilClientLeaves(); }, ExitCode::kDeadline,

@@ -36,6 +36,8 @@ class Connection {
   void head(int status, std::size_t contentLength) const;
   // What the client sends from here on, to its half-close: input on an upgraded connection.
   [[nodiscard]] std::string receiveToEnd() const;
+  // Blocks until the client has sent something, which is left unread.
+  void awaitUnread() const { static_cast<void>(waitReadable()); }
   // Blocks until the client has closed its end, or the stand-in ends.
   void holdUntilClientLeaves() const;
   // Blocks until the stand-in ends, whatever the client does.
