@@ -21,7 +21,7 @@ namespace {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
-  if (sigprocmask(SIG_SETMASK, &everything, nullptr) != 0) {
+  if (pthread_sigmask(SIG_SETMASK, &everything, nullptr) != 0) {
     throw Failure(ExitCode::kDefect, "the signals cannot be blocked");
   }
   lockSyscalls(SeccompProfile::kWait);
