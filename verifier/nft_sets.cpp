@@ -142,8 +142,13 @@ class Reader {
                       " are there, expected none");
       }
       AttributeReader list = reader.nested(NFTA_SET_ELEM_LIST_ELEMENTS);
+      if (set->ended) {
+        list.refuse("follows a message without elements, which the kernel sends last");
+      }
+      set->ended = true;
       for (AttributeReader& element : list.elements(NFTA_LIST_ELEM)) {
         set->elements.push_back(readElement(element, set->set.family));
+        set->ended = false;
       }
       list.finish();
       reader.finish();
@@ -170,6 +175,7 @@ class Reader {
   struct Pending {
     ReadSet set;
     std::vector<Element> elements;
+    bool ended = false;  // by a message without elements
   };
 
   Pending* find(std::string_view name) {

@@ -38,8 +38,10 @@ constexpr std::array kRestless = {
     Restless{"RTM_NEWLINK", IFLA_ALLMULTI},
     Restless{"RTM_NEWLINK", IFLA_AF_SPEC},  // IPv6 puts its counters there
     Restless{"qdisc", TCA_STATS},
-    Restless{"qdisc", TCA_STATS2},
-    Restless{"action", TCA_ACT_STATS},
+    Restless{"stats", TCA_STATS_BASIC},
+    Restless{"stats", TCA_STATS_BASIC_HW},
+    Restless{"stats", TCA_STATS_PKT64},
+    Restless{"stats", TCA_STATS_QUEUE},
     Restless{"gact", TCA_GACT_TM},
 };
 
@@ -80,7 +82,17 @@ std::optional<Attribute> takeAttribute(ByteView& rest) {
   }
   const Attribute attribute{header.nla_type,
                             rest.subspan(sizeof header, header.nla_len - sizeof header)};
-  rest = rest.subspan(std::min<std::size_t>(NLA_ALIGN(header.nla_len), rest.size()));
+  // The last attribute may end without its padding, but not amid it.
+  const std::size_t step =
+      header.nla_len == rest.size() ? header.nla_len : NLA_ALIGN(header.nla_len);
+  if (step > rest.size()) {
+    return std::nullopt;
+  }
+  const ByteView padding = rest.subspan(header.nla_len, step - header.nla_len);
+  if (std::any_of(padding.begin(), padding.end(), [](std::uint8_t byte) { return byte != 0; })) {
+    return std::nullopt;
+  }
+  rest = rest.subspan(step);
   return attribute;
 }
 
@@ -96,7 +108,8 @@ bool sameAttributes(const AttributeTable& table, ByteView left, ByteView right) 
       return false;
     }
     const auto type = static_cast<std::uint16_t>(first->header & NLA_TYPE_MASK);
-    if (sameBytes(first->value, second->value) || isRestless(table, type)) {
+    if (sameBytes(first->value, second->value) ||
+        (first->value.size() == second->value.size() && isRestless(table, type))) {
       continue;
     }
     const AttributeTable* const below = tableBelow(table, type);

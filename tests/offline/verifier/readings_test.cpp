@@ -138,6 +138,14 @@ TEST(Readings, AMessageMoreOrLessIsRefused) {
   }
 }
 
+// A counter's value may differ, its size not: it would be another attribute.
+TEST(Readings, ACounterOfAnotherSizeIsNoRepetition) {
+  Fixture f = atRest();
+  edit(f.capture, DumpId::kQdiscsAgain, 0,
+       [](Attributes& attributes) { at(attributes, path({TCA_STATS})).value.resize(44); });
+  EXPECT_THAT(reasonsOf(judged(f)), HasSubstr("dump qdiscs.again: message 0"));
+}
+
 TEST(Readings, AttributesThatAreCutOffAreNoRepetition) {
   Fixture f = atRest();
   auto& message = messages(f.capture, DumpId::kFiltersEgressAgain).at(1);

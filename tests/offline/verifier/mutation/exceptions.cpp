@@ -90,16 +90,19 @@ std::vector<Exception> make() {
            {"IFLA_MTU", "IFLA_MIN_MTU", "IFLA_MAX_MTU", "IFLA_TXQLEN", "IFLA_NUM_TX_QUEUES",
             "IFLA_NUM_RX_QUEUES", "IFLA_GSO_MAX_SEGS", "IFLA_GSO_MAX_SIZE", "IFLA_GRO_MAX_SIZE",
             "IFLA_TSO_MAX_SEGS", "IFLA_TSO_MAX_SIZE", "IFLA_GSO_IPV4_MAX_SIZE",
-            "IFLA_GRO_IPV4_MAX_SIZE"},
+            "IFLA_GRO_IPV4_MAX_SIZE", "IFLA_HEADROOM", "IFLA_TAILROOM"},
            {kBit, kRemove}, size);
+  list.add("links/", {"IFLA_MAX_PACING_OFFLOAD_HORIZON"}, {kBit, kRemove, kLengthen}, size);
   list.add("links/",
            {"IFLA_CARRIER_CHANGES", "IFLA_CARRIER_UP_COUNT", "IFLA_CARRIER_DOWN_COUNT",
             "IFLA_PROMISCUITY", "IFLA_ALLMULTI"},
            {kBit, kRemove}, "counters");
   list.add("links/", {"IFLA_STATS", "IFLA_STATS64"}, {kBit, kRemove, kShorten, kLengthen},
            "counters, more of them with every kernel");
-  list.add("links/", {"IFLA_LINKMODE", "IFLA_CARRIER", "IFLA_PROTO_DOWN", "IFLA_GROUP"},
-           {kBit, kRemove}, "states and settings that filter nothing");
+  list.add(
+      "links/",
+      {"IFLA_LINKMODE", "IFLA_CARRIER", "IFLA_PROTO_DOWN", "IFLA_GROUP", "IFLA_NETNS_IMMUTABLE"},
+      {kBit, kRemove}, "states and settings that filter nothing");
   list.add("links/", {"IFLA_BROADCAST"}, {kBit, kRemove, kShorten, kLengthen},
            "states and settings that filter nothing");
   list.add("links/", {"IFLA_MAP"}, {kBit, kRemove}, "hardware, which a veth is not");
@@ -132,6 +135,34 @@ std::vector<Exception> make() {
            {kBit}, another);
   list.add("links/", {"IFLA_CARRIER", "IFLA_CARRIER_CHANGES", "IFLA_PROTO_DOWN"}, {kRetype},
            another);
+
+  // The second reading, whose values say nothing by themselves: what moves between two readings.
+  const char* const moves = "counters and times, which differ between two readings of one state";
+  list.add("links.again/",
+           {"IFLA_STATS", "IFLA_STATS64", "IFLA_CARRIER_CHANGES", "IFLA_CARRIER_UP_COUNT",
+            "IFLA_CARRIER_DOWN_COUNT", "IFLA_PROMISCUITY", "IFLA_ALLMULTI", "IFLA_AF_SPEC"},
+           {kBit}, moves);
+  list.add("qdiscs.again/",
+           {"TCA_STATS", "TCA_STATS2/TCA_STATS_BASIC", "TCA_STATS2/TCA_STATS_QUEUE"}, {kBit},
+           moves);
+  list.add("qdiscs.again/", {"tcm_info"}, {kBit},
+           "the reference count, which rises with every concurrent reader");
+  list.add("filters.egress.again/TCA_OPTIONS/TCA_FLOWER_ACT/action/",
+           {"TCA_ACT_STATS/TCA_STATS_BASIC", "TCA_ACT_STATS/TCA_STATS_BASIC_HW",
+            "TCA_ACT_STATS/TCA_STATS_QUEUE", "TCA_ACT_OPTIONS/TCA_GACT_TM"},
+           {kBit}, moves);
+  list.add("", {"programs.error"}, {kDocument}, "EPERM: a question that might not be asked")
+      .bytes(0, 0);
+
+  // Sets of the netdev layer.
+  list.add("nft.sets/", {"NFTA_SET_KEY_TYPE"}, {kBit}, "how nft prints the keys");
+  list.add("nft.sets/", {"NFTA_SET_HANDLE"}, {kBit}, "names it for deletion");
+  list.add("nft.sets/", {"NFTA_SET_TYPE", "NFTA_SET_COUNT"}, {kBit, kRemove},
+           "what the kernel chose to hold the elements, which are all there; from Linux 6.16 on");
+  list.add("", {"nft.sets"}, {kShorten}, "without the last attributes, which are of those above");
+  list.add("", {"nft.sets"}, {kSwap}, "sets have no order");
+  list.add("", {"nft.elements"}, {kDrop}, "a last message without elements");
+
   list.add("links/", {"IFLA_MTU"}, {kRetype}, "gives the loopback a peer, which nothing follows")
       .ofLoopback();
   return std::move(list).take();

@@ -235,6 +235,53 @@ void listMutants(Capture& capture, DumpId id, const Show& show) {
   }
 }
 
+// Of the second reading, each dump taken away or emptied.
+void missingMutants(Capture& capture, const Show& show) {
+  for (const DumpId id : allDumps(capture)) {
+    if (id >= DumpId::kLinksAgain) {
+      const std::string path(dumpName(id));
+      const auto original = capture.dump(id);
+      capture.dump(id) = std::nullopt;
+      show({Change::kDocument, path + ":missing"});
+      capture.dump(id).emplace();
+      show({Change::kDocument, path + ":empty"});
+      capture.dump(id) = original;
+    }
+  }
+}
+
+// What the kernel said of programs: each number bit by bit, each answer dropped, doubled, of the
+// other hook.
+void programMutants(Capture& capture, const Show& show) {
+  if (!capture.programs) {
+    return;
+  }
+  const auto original = *capture.programs;
+  for (std::size_t i = 0; i < original.size(); ++i) {
+    ProgramAnswer& answer = capture.programs->at(i);
+    const auto bits = [&](std::string_view path, std::uint32_t& field) {
+      for (unsigned bit = 0; bit < 32; ++bit) {
+        field ^= std::uint32_t{1} << bit;
+        show({Change::kDocument, path, i, bit});
+        field ^= std::uint32_t{1} << bit;
+      }
+    };
+    bits("programs.link", answer.link);
+    bits("programs.error", answer.error);
+    bits("programs.count", answer.count);
+    answer.hook =
+        answer.hook == ProgramHook::kTcxEgress ? ProgramHook::kTcxIngress : ProgramHook::kTcxEgress;
+    show({Change::kDocument, "programs.hook", i});
+    capture.programs = original;
+    capture.programs->erase(capture.programs->begin() + static_cast<std::ptrdiff_t>(i));
+    show({Change::kDocument, "programs:dropped", i});
+    capture.programs = original;
+    capture.programs->push_back(original[i]);
+    show({Change::kDocument, "programs:doubled", i});
+    capture.programs = original;
+  }
+}
+
 // Changes of what holds the dumps.
 void documentMutants(Capture& capture, const Show& show) {
   const std::vector<DumpId> ids = allDumps(capture);
@@ -313,15 +360,23 @@ std::uint64_t placeOf(const Mutant& mutant) {
   return hash;
 }
 
-void forEachMutant(Capture& capture, const std::function<void(const Mutant&)>& show) {
+void forEachMutant(Capture& capture, Part part, const std::function<void(const Mutant&)>& show) {
   for (const DumpId id : allDumps(capture)) {
+    if ((id >= DumpId::kLinksAgain) != (part == Part::kAgain)) {
+      continue;
+    }
     auto& dump = *capture.dump(id);
     for (std::size_t i = 0; i < dump.size(); ++i) {
       MessageMutants(id, i, dump[i], show).all();
     }
     listMutants(capture, id, show);
   }
-  documentMutants(capture, show);
+  if (part == Part::kFirst) {
+    documentMutants(capture, show);
+    programMutants(capture, show);
+  } else {
+    missingMutants(capture, show);
+  }
 }
 
 std::vector<TextMutant> textMutants(const Capture& capture) {

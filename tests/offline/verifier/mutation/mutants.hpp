@@ -51,8 +51,10 @@ struct Mutant {
 // The same for mutants that differ only in the message that they are made from: a hash.
 [[nodiscard]] std::uint64_t placeOf(const Mutant& mutant);
 
-// Calls `show` with the capture in its changed state, for every mutant.
-void forEachMutant(Capture& capture, const std::function<void(const Mutant&)>& show);
+// Calls `show` with the capture in its changed state, for every mutant; only of the first reading
+// and all that is read once, or only of the second reading.
+enum class Part : std::uint8_t { kFirst, kAgain };
+void forEachMutant(Capture& capture, Part part, const std::function<void(const Mutant&)>& show);
 
 // Changes that only the text of the document can have. All of them must be refused when it is read.
 struct TextMutant {
