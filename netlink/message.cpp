@@ -1,10 +1,10 @@
-// The message builder on libmnl's checked puts.
+// The message builder; see message.hpp for what it promises.
 #include "netlink/message.hpp"
 
 #include <endian.h>
-#include <libmnl/libmnl.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -26,32 +26,38 @@ ByteView bytesOf(const Value& value) {
 
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see buffer_
 MessageBuilder::MessageBuilder(std::uint16_t type, std::uint16_t flags) {
-  nlmsghdr* const header = mnl_nlmsg_put_header(buffer_.data());
-  header->nlmsg_type = type;
-  header->nlmsg_flags = flags | NLM_F_REQUEST;
+  nlmsghdr header{};
+  header.nlmsg_type = type;
+  header.nlmsg_flags = flags | NLM_F_REQUEST;
+  append(bytesOf(header));
+}
+
+void MessageBuilder::append(ByteView bytes) {
+  std::copy(bytes.begin(), bytes.end(), buffer_.data() + size_);
+  size_ += bytes.size();
 }
 
 void MessageBuilder::appendHeader(ByteView bytes) {
   if (hasAttributes_) {
     defect("a fixed header cannot follow an attribute");
   }
-  if (message()->nlmsg_len + bytes.size() > buffer_.size()) {
+  if (bytes.size() > buffer_.size() - size_) {
     defect("the fixed header does not fit");
   }
-  std::memcpy(mnl_nlmsg_put_extra_header(message(), bytes.size()), bytes.data(), bytes.size());
+  append(bytes);
 }
 
 void MessageBuilder::put(std::uint16_t type, ByteView payload) {
-  auto* const start = static_cast<std::uint8_t*>(mnl_nlmsg_get_payload_tail(message()));
-  // Checked here as well: libmnl adds the lengths up without a check for wrap-around.
-  if (payload.size() > buffer_.size() ||
-      !mnl_attr_put_check(message(), buffer_.size(), type, payload.size(), payload.data())) {
+  constexpr std::array<std::uint8_t, NLA_ALIGNTO> kPadding{};
+  const std::size_t length = NLA_HDRLEN + payload.size();
+  // The first comparison keeps the alignment of the second from wrapping around.
+  if (length > buffer_.size() || NLA_ALIGN(length) > buffer_.size() - size_) {
     defect("attribute " + std::to_string(type) + " of " + std::to_string(payload.size()) +
            " bytes does not fit into " + std::to_string(kMaxMessageBytes) + " bytes");
   }
-  // libmnl 1.0.4 leaves the padding as it finds it: bytes of our stack would go to the kernel.
-  std::fill(start + sizeof(nlattr) + payload.size(),
-            static_cast<std::uint8_t*>(mnl_nlmsg_get_payload_tail(message())), std::uint8_t{0});
+  append(bytesOf(nlattr{static_cast<std::uint16_t>(length), type}));
+  append(payload);
+  append(ByteView(kPadding).first(NLA_ALIGN(length) - length));
   hasAttributes_ = true;
 }
 
@@ -82,9 +88,15 @@ MessageBuilder::Nest MessageBuilder::nest(std::uint16_t type) {
 }
 
 MessageBuilder::Nest MessageBuilder::nestUnmarked(std::uint16_t type) {
-  auto* const start = static_cast<nlattr*>(mnl_nlmsg_get_payload_tail(message()));
+  const std::size_t start = size_;
   put(type, {});
   return {*this, start, ++openNests_};
+}
+
+template <class Length>
+void MessageBuilder::setLength(std::size_t place, std::size_t value) {
+  const auto length = static_cast<Length>(value);
+  std::memcpy(buffer_.data() + place, &length, sizeof length);
 }
 
 MessageBuilder::Nest::~Nest() {
@@ -93,7 +105,7 @@ MessageBuilder::Nest::~Nest() {
     builder_.closedOutOfOrder_ = true;
   }
   --builder_.openNests_;
-  mnl_attr_nest_end(builder_.message(), start_);
+  builder_.setLength<std::uint16_t>(start_ + offsetof(nlattr, nla_len), builder_.size_ - start_);
 }
 
 Bytes MessageBuilder::finish() && {
@@ -103,7 +115,8 @@ Bytes MessageBuilder::finish() && {
   if (openNests_ != 0) {
     defect("a nested attribute is still open");
   }
-  return {buffer_.data(), buffer_.data() + message()->nlmsg_len};
+  setLength<std::uint32_t>(offsetof(nlmsghdr, nlmsg_len), size_);
+  return {buffer_.data(), buffer_.data() + size_};
 }
 
 }  // namespace vethgate

@@ -1,5 +1,5 @@
 // Building the bytes of one netlink message. No sockets: what is built here is tested as bytes.
-// Sources: RFC 3549, linux/netlink.h, libmnl.
+// Sources: RFC 3549, linux/netlink.h.
 #pragma once
 
 #include <linux/netlink.h>
@@ -53,10 +53,10 @@ class MessageBuilder {
 
    private:
     friend class MessageBuilder;
-    Nest(MessageBuilder& builder, nlattr* start, std::size_t depth)
+    Nest(MessageBuilder& builder, std::size_t start, std::size_t depth)
         : builder_(builder), start_(start), depth_(depth) {}
     MessageBuilder& builder_;
-    nlattr* start_;
+    std::size_t start_;  // of its nlattr in the buffer
     std::size_t depth_;
   };
   // nf_tables wants NLA_F_NESTED set; tc's old attributes are sent without it, as iproute2 does.
@@ -66,16 +66,19 @@ class MessageBuilder {
   // Exactly the bytes of the message.
   [[nodiscard]] Bytes finish() &&;
 
-  // Nests point into the buffer.
+  // Nests refer to the builder.
   MessageBuilder(const MessageBuilder&) = delete;
   MessageBuilder& operator=(const MessageBuilder&) = delete;
 
  private:
   void appendHeader(ByteView bytes);
-  [[nodiscard]] nlmsghdr* message() { return reinterpret_cast<nlmsghdr*>(buffer_.data()); }
+  void append(ByteView bytes);  // which must fit
+  template <class Length>
+  void setLength(std::size_t place, std::size_t value);
 
-  // Left uninitialised: every byte up to nlmsg_len is written by a put before finish() copies it.
-  alignas(nlmsghdr) std::array<std::uint8_t, kMaxMessageBytes> buffer_;
+  // Left uninitialised: only the first size_ bytes are ever read.
+  std::array<std::uint8_t, kMaxMessageBytes> buffer_;
+  std::size_t size_ = 0;
   std::size_t openNests_ = 0;
   bool hasAttributes_ = false;
   bool closedOutOfOrder_ = false;

@@ -1,9 +1,9 @@
-// Sockets on libmnl; the receive loop is our own, since libmnl's skips what it does not know.
+// Sockets and the receive loop; see socket.hpp for what they promise.
 #include "netlink/socket.hpp"
 
-#include <libmnl/libmnl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,9 +30,9 @@ std::string protocolName(int protocol) {
   }
 }
 
-void enableOption(const mnl_socket* handle, int option, const std::string& what) {
-  int on = 1;
-  if (mnl_socket_setsockopt(handle, option, &on, sizeof on) != 0) {
+void enableOption(int fd, int option, const std::string& what) {
+  const int on = 1;
+  if (setsockopt(fd, SOL_NETLINK, option, &on, sizeof on) != 0) {
     throw Failure(ExitCode::kUnsupported, what + " cannot be switched on: " + errorText(errno));
   }
 }
@@ -85,25 +85,42 @@ Exchange exchangeFor(NetlinkSocket& socket, RawMessage& request, const char* kin
 
 }  // namespace
 
-void NetlinkSocket::Closer::operator()(mnl_socket* handle) const noexcept {
-  mnl_socket_close(handle);
+NetlinkSocket::Descriptor::~Descriptor() {
+  if (fd_ >= 0) {
+    close(fd_);
+  }
+}
+
+NetlinkSocket::Descriptor::Descriptor(Descriptor&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
+
+NetlinkSocket::Descriptor& NetlinkSocket::Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
 }
 
 NetlinkSocket::NetlinkSocket(int protocol)
     : name_(protocolName(protocol)),
-      handle_(mnl_socket_open2(protocol, SOCK_CLOEXEC)),
+      descriptor_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)),
       buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kMaxDatagramBytes)) {
-  if (handle_ == nullptr) {
+  if (fd() < 0) {
     throw Failure(ExitCode::kUnsupported,
                   name_ + ": this kernel opens no such socket: " + errorText(errno));
   }
-  if (mnl_socket_bind(handle_.get(), 0, MNL_SOCKET_AUTOPID) != 0) {
+  // Port 0 lets the kernel choose one.
+  sockaddr_nl address{};
+  address.nl_family = AF_NETLINK;
+  socklen_t length = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(fd(), generic, length) != 0 || getsockname(fd(), generic, &length) != 0 ||
+      length != sizeof address || address.nl_pid == 0) {
     throw Failure(ExitCode::kDefect, name_ + ": the socket cannot be bound: " + errorText(errno));
   }
-  enableOption(handle_.get(), NETLINK_EXT_ACK, name_ + ": NETLINK_EXT_ACK");
-  enableOption(handle_.get(), NETLINK_CAP_ACK, name_ + ": NETLINK_CAP_ACK");
+  portId_ = address.nl_pid;
+  enableOption(fd(), NETLINK_EXT_ACK, name_ + ": NETLINK_EXT_ACK");
+  enableOption(fd(), NETLINK_CAP_ACK, name_ + ": NETLINK_CAP_ACK");
   if (protocol == NETLINK_ROUTE) {
-    enableOption(handle_.get(), NETLINK_GET_STRICT_CHK, name_ + ": NETLINK_GET_STRICT_CHK");
+    enableOption(fd(), NETLINK_GET_STRICT_CHK, name_ + ": NETLINK_GET_STRICT_CHK");
   }
 }
 
@@ -111,14 +128,8 @@ NetlinkSocket::~NetlinkSocket() = default;
 NetlinkSocket::NetlinkSocket(NetlinkSocket&& other) noexcept = default;
 NetlinkSocket& NetlinkSocket::operator=(NetlinkSocket&& other) noexcept = default;
 
-int NetlinkSocket::fd() const noexcept { return mnl_socket_get_fd(handle_.get()); }
-
-std::uint32_t NetlinkSocket::portId() const noexcept {
-  return mnl_socket_get_portid(handle_.get());
-}
-
 void NetlinkSocket::joinGroup(unsigned group) {
-  if (mnl_socket_setsockopt(handle_.get(), NETLINK_ADD_MEMBERSHIP, &group, sizeof group) != 0) {
+  if (setsockopt(fd(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) != 0) {
     throw Failure(ExitCode::kUnsupported, name_ + ": group " + std::to_string(group) +
                                               " cannot be joined: " + errorText(errno));
   }
@@ -133,7 +144,10 @@ void NetlinkSocket::reserveSendBuffer(std::size_t bytes) {
 }
 
 bool NetlinkSocket::sendDatagram(ByteView datagram) {
-  const ssize_t sent = mnl_socket_sendto(handle_.get(), datagram.data(), datagram.size());
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  const ssize_t sent = sendto(fd(), datagram.data(), datagram.size(), 0,
+                              reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel);
   if (sent < 0 && errno == ENOBUFS) {
     return false;
   }

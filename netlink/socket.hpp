@@ -17,8 +17,6 @@
 #include "netlink/datagram.hpp"
 #include "netlink/dump.hpp"
 
-struct mnl_socket;
-
 namespace vethgate {
 
 // The outcome of what was asked is unknown: read again, or destroy.
@@ -41,8 +39,8 @@ class NetlinkSocket {
   NetlinkSocket(const NetlinkSocket&) = delete;
   NetlinkSocket& operator=(const NetlinkSocket&) = delete;
 
-  [[nodiscard]] int fd() const noexcept;
-  [[nodiscard]] std::uint32_t portId() const noexcept;
+  [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
+  [[nodiscard]] std::uint32_t portId() const noexcept { return portId_; }
   void joinGroup(unsigned group);  // RTNLGRP_*, NFNLGRP_*
 
   // Room for at least `bytes` of queued data: by SO_*BUFFORCE past the system's limit, which needs
@@ -61,12 +59,23 @@ class NetlinkSocket {
   [[nodiscard]] std::uint32_t nextSequence() noexcept { return ++sequence_; }
 
  private:
-  struct Closer {
-    void operator()(mnl_socket* handle) const noexcept;
+  class Descriptor {
+   public:
+    explicit Descriptor(int fd) noexcept : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+   private:
+    int fd_;
   };
   std::string name_;  // of the protocol, for messages
-  std::unique_ptr<mnl_socket, Closer> handle_;
+  Descriptor descriptor_;
   std::unique_ptr<std::uint8_t[]> buffer_;  // kMaxDatagramBytes, touched only as far as used
+  std::uint32_t portId_ = 0;
   std::uint32_t sequence_ = 0;
 };
 
