@@ -36,14 +36,13 @@ std::string answer(const Plan& plan, const Applied& applied, const std::string& 
 }
 
 int run(bool dryRun) {
-  const Plan plan = readPlan(readAll(STDIN_FILENO, "plan", kMaxPlanBytes));
+  const auto [plan, digest] = readPlanDocument(readAll(STDIN_FILENO, "plan", kMaxPlanBytes));
   std::vector<Step> steps = buildSteps(plan);
   if (dryRun) {
     lockSyscalls(SeccompProfile::kParse);
     writeAll(STDOUT_FILENO, dryRunText(steps));
     return 0;
   }
-  const std::string digest = planDigest(plan);
   // What needs the file system or a new socket comes before the lock.
   refuseInitialNamespace();
   const std::uint64_t netns = currentNamespace();

@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -11,11 +12,13 @@ namespace vethgate {
 namespace {
 
 constexpr std::size_t kMaxTextLength = 200;
+constexpr std::size_t kUsualFields = 12;  // of an object; a rule of the plan is asked for ten
 
 // Builds the document while it refuses what nlohmann's own DOM builder would let pass.
 class StrictBuilder : public nlohmann::json_sax<Json> {
  public:
-  explicit StrictBuilder(std::string what) : what_(std::move(what)) {}
+  StrictBuilder(std::string what, std::span<const StreamedList> streamed)
+      : what_(std::move(what)), streamed_(streamed) {}
 
   [[nodiscard]] Json take() { return std::move(root_); }
 
@@ -30,11 +33,21 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   bool binary(binary_t& /*value*/) override { badInput(what_ + ": binary value"); }
 
   bool start_object(std::size_t /*count*/) override { return open(Json::object()); }
-  bool start_array(std::size_t /*count*/) override { return open(Json::array()); }
+  bool start_array(std::size_t /*count*/) override {
+    const StreamedList* const list = announcedList();
+    open(Json::array());
+    if (list != nullptr) {
+      open_ = {list, stack_.back(), 0};
+    }
+    return true;
+  }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
+    if (stack_.size() <= kStreamedDepth) {
+      names_.at(stack_.size() - 1) = name;
+    }
     auto [position, inserted] =
         stack_.back()->get_ref<Json::object_t&>().try_emplace(name, nullptr);
     if (!inserted) {
@@ -74,7 +87,34 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   bool add(Json value) {
     place(std::move(value));
+    handOut();
     return true;
+  }
+
+  // The streamed list, if any, that key() announced.
+  [[nodiscard]] const StreamedList* announcedList() const {
+    if (slot_ == nullptr || stack_.size() > kStreamedDepth ||
+        std::any_of(stack_.begin(), stack_.end(), [](const Json* j) { return j->is_array(); })) {
+      return nullptr;
+    }
+    std::string path;
+    for (std::size_t i = 0; i < stack_.size(); ++i) {
+      path.append(i == 0 ? "" : ".").append(names_.at(i));
+    }
+    const auto found =
+        std::find_if(streamed_.begin(), streamed_.end(),
+                     [&path](const StreamedList& list) { return list.path == path; });
+    return found == streamed_.end() ? nullptr : &*found;
+  }
+
+  // What has just been completed, when it is an element of the streamed list.
+  void handOut() {
+    if (stack_.empty() || stack_.back() != open_.array) {
+      return;
+    }
+    auto& array = open_.array->get_ref<Json::array_t&>();
+    open_.list->take(array.back(), open_.count++);
+    array.pop_back();
   }
 
   bool open(Json container) {
@@ -86,11 +126,26 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool close() {
+    if (stack_.back() == open_.array) {
+      open_ = {};
+    }
     stack_.pop_back();
+    handOut();
     return true;
   }
 
+  // How deep a streamed list may lie: "iptables.v4".
+  static constexpr std::size_t kStreamedDepth = 2;
+  struct OpenList {
+    const StreamedList* list = nullptr;
+    Json* array = nullptr;
+    std::size_t count = 0;  // of the elements so far
+  };
+
   std::string what_;
+  std::span<const StreamedList> streamed_;
+  std::array<std::string, kStreamedDepth> names_;  // the last key on each level
+  OpenList open_;
   Json root_;
   std::vector<Json*> stack_;
   Json* slot_ = nullptr;  // the member that key() announced
@@ -117,7 +172,12 @@ void refuseUnreadable(std::string_view text, const std::string& what, std::size_
 }
 
 Json parseDocument(std::string_view text, const std::string& what, std::size_t maxBytes) {
-  StrictBuilder builder(what);
+  return parseDocument(text, what, maxBytes, {});
+}
+
+Json parseDocument(std::string_view text, const std::string& what, std::size_t maxBytes,
+                   std::span<const StreamedList> streamed) {
+  StrictBuilder builder(what, streamed);
   parseStrictly(text, what, maxBytes, builder);
   return builder.take();
 }
@@ -126,6 +186,7 @@ std::string canonicalText(const Json& document) { return document.dump(); }
 
 ObjectReader::ObjectReader(const Json& value, std::string path)
     : value_(value), path_(std::move(path)) {
+  taken_.reserve(kUsualFields);
   if (!value_.is_object()) {
     wrongType(value_, path_, "an object");
   }
@@ -146,10 +207,9 @@ const Json& ObjectReader::required(const char* key) {
 }
 
 void ObjectReader::finish() const {
-  for (const auto& member : value_.items()) {
-    const std::string& key = member.key();
-    const bool known =
-        std::any_of(taken_.begin(), taken_.end(), [&](const char* name) { return key == name; });
+  for (const auto& [key, ignored] : value_.get_ref<const Json::object_t&>()) {
+    const bool known = std::any_of(taken_.begin(), taken_.end(),
+                                   [&name = key](const char* taken) { return name == taken; });
     if (!known) {
       std::string shown = key.substr(0, 40);
       std::replace_if(

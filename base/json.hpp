@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,17 @@ void parseStrictly(std::string_view text, const std::string& what, std::size_t m
 // `what` names the document in messages ("policy", "plan", …).
 [[nodiscard]] Json parseDocument(std::string_view text, const std::string& what,
                                  std::size_t maxBytes = kMaxDocumentBytes);
+
+// A list whose elements are handed out one by one, each as soon as it is complete, and not kept: a
+// document of 30,000 rules then takes the memory of one.
+struct StreamedList {
+  std::string_view path;  // by its keys, e.g. "iptables.v4"
+  std::function<void(const Json& element, std::size_t index)> take;
+};
+// The same checks; the lists of `streamed` stand empty in the result. What `take` refuses of an
+// element comes before whatever is wrong behind it.
+[[nodiscard]] Json parseDocument(std::string_view text, const std::string& what,
+                                 std::size_t maxBytes, std::span<const StreamedList> streamed);
 
 // Keys sorted, no white space: the form that digests are taken of.
 [[nodiscard]] std::string canonicalText(const Json& document);

@@ -142,7 +142,13 @@ inline constexpr std::uint64_t kPlanVersion = 1;
 // The document with its `digest` (SHA-256 of the canonical form of the rest).
 [[nodiscard]] std::string planText(const Plan& plan);
 [[nodiscard]] std::string planDigest(const Plan& plan);
-// Every check of the contract, the digest first. Throws
+
+struct PlanDocument {
+  Plan plan;
+  std::string digest;  // that of the document, which held
+};
+// Every check of the contract, the digest first: it must be that of the canonical form or, when it
+// stands in front, as planText() writes it, of the very bytes behind it. Throws
 // Failure(kBadInput) for what is not a plan: structure, types, digest, an impossible match (ports
 // without tcp or udp);
 // Failure(kUntouchable) for a plan that asks for what the applier will not do: an unknown target,
@@ -153,6 +159,7 @@ inline constexpr std::uint64_t kPlanVersion = 1;
 // destinations that are not the shortest list, an ARP pass for another sender than the link, and a
 // list that does not end with the one rule that drops everything; Failure(kEmptyPlan) for a plan
 // without rules.
+[[nodiscard]] PlanDocument readPlanDocument(std::string_view text);
 [[nodiscard]] Plan readPlan(std::string_view text);
 
 }  // namespace vethgate

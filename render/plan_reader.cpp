@@ -3,9 +3,12 @@
 // kept apart. kBadInput: this is not a plan (types, fields, digest, a combination that no packet
 // filter has). kUntouchable: it is one, and asks for what the applier will not do.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
@@ -273,32 +276,41 @@ void checkPrefs(const std::vector<FlowerFilter>& filters) {
   }
 }
 
-std::vector<IptablesRule> readFamily(const Json& value, Family family, const std::string& path) {
-  std::vector<IptablesRule> rules;
-  rules.reserve(asArray(value, path).size());
-  for (const Json& rule : value) {
-    rules.push_back(readRule(rule, family, path + "[" + std::to_string(rules.size()) + "]"));
-  }
-  return rules;
-}
-
-Plan::Iptables readIptables(const Json& value) {
-  ObjectReader reader(value, "plan.iptables");
+// The lists that a large policy makes long, read while the document is.
+struct LongLists {
   Plan::Iptables iptables;
-  iptables.v4 = readFamily(reader.required("v4"), Family::kV4, reader.pathOf("v4"));
-  iptables.v6 = readFamily(reader.required("v6"), Family::kV6, reader.pathOf("v6"));
-  reader.finish();
-  return iptables;
+  std::vector<FlowerFilter> flower;
+};
+
+// `text` as a document, but for these lists, which are left empty in it.
+Json parsePlan(std::string_view text, LongLists& lists) {
+  const auto place = [](const char* list, std::size_t index) {
+    return list + std::to_string(index) + "]";
+  };
+  const std::array<StreamedList, 3> streamed{{
+      {"iptables.v4",
+       [&](const Json& rule, std::size_t index) {
+         lists.iptables.v4.push_back(
+             readRule(rule, Family::kV4, place("plan.iptables.v4[", index)));
+       }},
+      {"iptables.v6",
+       [&](const Json& rule, std::size_t index) {
+         lists.iptables.v6.push_back(
+             readRule(rule, Family::kV6, place("plan.iptables.v6[", index)));
+       }},
+      {"flower",
+       [&](const Json& filter, std::size_t index) {
+         lists.flower.push_back(readFilter(filter, place("plan.flower[", index)));
+       }},
+  }};
+  return parseDocument(text, "plan", kMaxPlanBytes, streamed);
 }
 
-std::vector<FlowerFilter> readFlower(const Json& value, const std::string& path) {
-  std::vector<FlowerFilter> filters;
-  filters.reserve(asArray(value, path).size());
-  for (const Json& filter : value) {
-    filters.push_back(readFilter(filter, path + "[" + std::to_string(filters.size()) + "]"));
-  }
-  checkPrefs(filters);
-  return filters;
+void checkIptables(const Json& value) {
+  ObjectReader reader(value, "plan.iptables");
+  static_cast<void>(asArray(reader.required("v4"), reader.pathOf("v4")));
+  static_cast<void>(asArray(reader.required("v6"), reader.pathOf("v6")));
+  reader.finish();
 }
 
 // The order and the shortest form that the kernel's intervals are made of and read back as.
@@ -422,9 +434,24 @@ const std::string& readDigest(const Json& value, const std::string& path) {
   return digest;
 }
 
-// Before anything is interpreted: a text that was changed on its way is no plan, whatever it says
-// now.
-void checkDigest(Json& document) {
+// Whether `text` is laid out as planText() lays it out, its digest first, and is what the digest
+// was taken of, byte for byte.
+bool holdsItsDigest(std::string_view text) {
+  constexpr std::string_view kStart = R"({"digest":")";
+  constexpr std::string_view kEnd = R"(",)";
+  constexpr std::size_t kRest = kStart.size() + 64 + kEnd.size();
+  if (!text.starts_with(kStart) || text.size() < kRest ||
+      text.substr(kRest - kEnd.size(), kEnd.size()) != kEnd) {
+    return false;
+  }
+  Sha256 hash;
+  hash.update("{");
+  hash.update(text.substr(kRest, text.find_last_not_of('\n') + 1 - kRest));
+  return hash.hex() == text.substr(kStart.size(), 64);
+}
+
+// Of a text in any other layout.
+void checkDigest(Json document) {
   ObjectReader reader(document, "plan");
   const std::string expected = readDigest(reader.required("digest"), reader.pathOf("digest"));
   document.erase("digest");
@@ -436,21 +463,31 @@ void checkDigest(Json& document) {
 
 }  // namespace
 
-Plan readPlan(std::string_view text) {
-  Json document = parseDocument(text, "plan", kMaxPlanBytes);
-  checkDigest(document);
+PlanDocument readPlanDocument(std::string_view text) {
+  // Before anything is interpreted: a text that was changed on its way is no plan, whatever it says
+  // now.
+  if (!holdsItsDigest(text)) {
+    checkDigest(parseDocument(text, "plan", kMaxPlanBytes));
+  }
+  LongLists lists;
+  const Json document = parsePlan(text, lists);
 
   ObjectReader reader(document, "plan");
+  PlanDocument result;
+  result.digest = readDigest(reader.required("digest"), reader.pathOf("digest"));
   static_cast<void>(
       asInteger(reader.required("version"), reader.pathOf("version"), kPlanVersion, kPlanVersion));
-  Plan plan;
+  Plan& plan = result.plan;
   plan.policyDigest = readDigest(reader.required("policy"), reader.pathOf("policy"));
   plan.link = readLink(reader.required("link"), reader.pathOf("link"));
   if (const Json* iptables = reader.optional("iptables")) {
-    plan.iptables = readIptables(*iptables);
+    checkIptables(*iptables);
+    plan.iptables = std::move(lists.iptables);
   }
   if (const Json* flower = reader.optional("flower")) {
-    plan.flower = readFlower(*flower, reader.pathOf("flower"));
+    static_cast<void>(asArray(*flower, reader.pathOf("flower")));
+    checkPrefs(lists.flower);
+    plan.flower = std::move(lists.flower);
   }
   if (const Json* netdev = reader.optional("netdev")) {
     plan.netdev = readNetdev(*netdev, plan.link, reader.pathOf("netdev"));
@@ -459,7 +496,9 @@ Plan readPlan(std::string_view text) {
   if (plan.ruleCount() == 0) {
     throw Failure(ExitCode::kEmptyPlan, "the plan holds no rule");
   }
-  return plan;
+  return result;
 }
+
+Plan readPlan(std::string_view text) { return readPlanDocument(text).plan; }
 
 }  // namespace vethgate

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "base/error.hpp"
@@ -96,6 +97,31 @@ TEST(ParseDocument, keepsItsMessagesPrintable) {
   for (const char c : message) {
     EXPECT_TRUE(c >= 0x20 && c <= 0x7e);
   }
+}
+
+TEST(ParseDocument, handsOutTheElementsOfAStreamedList) {
+  std::vector<std::string> taken;
+  const std::array<StreamedList, 2> streamed{{
+      {"rules",
+       [&](const Json& e, std::size_t i) { taken.push_back(std::to_string(i) + e.dump()); }},
+      {"a.b", [&](const Json& e, std::size_t i) { taken.push_back(std::to_string(i) + e.dump()); }},
+  }};
+  const auto parse = [&](const std::string& text) {
+    taken.clear();
+    return canonicalText(parseDocument(text, "plan", kMaxDocumentBytes, streamed));
+  };
+  EXPECT_EQ(parse(R"({"rules":[{"x":[1,{"rules":[2]}]},3,[4]],"a":{"b":[5],"c":[6]},"d":[7]})"),
+            R"({"a":{"b":[],"c":[6]},"d":[7],"rules":[]})");
+  EXPECT_EQ(taken, (std::vector<std::string>{R"(0{"x":[1,{"rules":[2]}]})", "13", "2[4]", "05"}));
+  // Lists of that name in another place are none of them, and stay.
+  for (const char* other :
+       {R"([{"rules":[1]}])", R"({"a":[{"b":[1]}]})", R"({"b":[1],"c":{"a":{"b":[1]}}})",
+        R"({"a":{"rules":[1]},"rules":{"b":[1]}})", R"({"a":{"b":{"x":[1]}}})"}) {
+    EXPECT_EQ(parse(other), other);
+    EXPECT_TRUE(taken.empty()) << other;
+  }
+  EXPECT_EQ(refusal([&] { parse(R"({"rules":[{"x":1,"x":2}]})"); }),
+            R"(plan: the key "x" stands twice in one object)");
 }
 
 TEST(CanonicalText, sortsKeysAndLeavesNoSpace) {

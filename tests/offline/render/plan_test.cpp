@@ -278,6 +278,35 @@ TEST(PlanDocument, isRefusedWithAForeignDigest) {
                 ExitCode::kBadInput, "\"digest\" is missing");
 }
 
+// White space is not covered by a digest of the canonical form; whatever it stands between is.
+TEST(PlanDocument, isReadInAnyLayout) {
+  const std::string text = planText(goldenPlan("reference"));
+  const std::string spaced = parseDocument(text, "plan").dump(2);
+  for (const std::string& layout : {text, spaced}) {
+    const PlanDocument document = readPlanDocument(layout);
+    EXPECT_EQ(document.plan, goldenPlan("reference"));
+    EXPECT_EQ(document.digest, planDigest(goldenPlan("reference")));
+    std::string changed = layout;
+    changed.replace(changed.find("10.0.0.0/8"), 10, "11.0.0.0/8");
+    expectRefusal(outcomeOf([&] { static_cast<void>(readPlan(changed)); }), ExitCode::kBadInput,
+                  "plan.digest is ");
+  }
+}
+
+TEST(PlanDocument, namesTheRuleOfALongList) {
+  Json document = smallPlan();
+  document["iptables"]["v4"][2]["target"] = "RETURN";
+  expectRefusal(outcomeOf([&] { static_cast<void>(readPlan(sealed(document))); }),
+                ExitCode::kUntouchable, "plan.iptables.v4[2].target");
+  document = smallPlan();
+  document["flower"][1] = 7;
+  expectRefusal(outcomeOf([&] { static_cast<void>(readPlan(sealed(document))); }),
+                ExitCode::kBadInput, "plan.flower[1] must be an object");
+  document["flower"] = Json::object();
+  expectRefusal(outcomeOf([&] { static_cast<void>(readPlan(sealed(document))); }),
+                ExitCode::kBadInput, "plan.flower must be a list");
+}
+
 TEST(PlanText, isRefusedWhenItIsCutAnywhere) {
   const std::string text = planText(goldenPlan("minimal"));
   EXPECT_EQ(readPlan(text + "\n"), goldenPlan("minimal"));
