@@ -1,5 +1,5 @@
-// `./run bench [processes|packets] [ROUNDS]`: what vethgate costs, measured side by side with
-// iptables-nft-restore, ip6tables-nft-restore and tc -batch on the same rules, in one run. It
+// `./run bench [processes|randomised|packets] [ROUNDS]`: what vethgate costs, measured side by side
+// with iptables-nft-restore, ip6tables-nft-restore and tc -batch on the same rules, in one run. It
 // prints figures and judges none of them.
 #include <sys/stat.h>
 
@@ -96,29 +96,29 @@ constexpr const char* kOurs = "apply + verify";
 constexpr const char* kTheirs = "all three";
 using Measurements = std::map<std::string, Series>;
 
-void measureRound(const std::string& policy, Measurements& series) {
+void measureRound(const std::string& policy, Addresses addresses, Measurements& series) {
   live::Host host;
   const live::Job ours(host);
   const live::Job theirs(host);
   const Documents made = documents(ours, policy);
   series["render"].add(measure({program("render"), "--link", kFolder + "/link.json", "--policy",
                                 kFolder + "/policy.json", "--emit", "plan"},
-                               "", "", ours.netns()));
+                               "", ours.netns(), addresses));
   const Measured apply =
-      series["apply"].add(measure({program("apply")}, made.plan, "", ours.netns()));
+      series["apply"].add(measure({program("apply")}, made.plan, ours.netns(), addresses));
   const Measured verify =
-      series["verify"].add(measure({program("verify")}, made.verify, "", ours.netns()));
+      series["verify"].add(measure({program("verify")}, made.verify, ours.netns(), addresses));
   series[kOurs].add(apply + verify);
 
   (void)documents(theirs, policy);
   const std::string iptables = renderTo("iptables-save");
   const std::string filters = renderTo("tc");
   const Measured v4 = series["iptables-nft-restore"].add(
-      measure({"iptables-nft-restore"}, iptables, "", theirs.netns()));
+      measure({"iptables-nft-restore"}, iptables, theirs.netns(), addresses));
   const Measured v6 = series["ip6tables-nft-restore"].add(
-      measure({"ip6tables-nft-restore"}, iptables, "", theirs.netns()));
+      measure({"ip6tables-nft-restore"}, iptables, theirs.netns(), addresses));
   const Measured tc =
-      series["tc -batch"].add(measure({"tc", "-batch", filters}, "", "", theirs.netns()));
+      series["tc -batch"].add(measure({"tc", "-batch", filters}, "", theirs.netns(), addresses));
   series[kTheirs].add(v4 + v6 + tc);
 }
 
@@ -137,15 +137,16 @@ void printMeasurements(const std::string& size, const Measurements& series) {
   std::fflush(stdout);
 }
 
-void benchProcesses(int rounds) {
-  std::printf("whole processes, median of %d rounds, interleaved; milliseconds\n", rounds);
+void benchProcesses(int rounds, Addresses addresses) {
+  std::printf("whole processes at %s addresses, median of %d rounds, interleaved; milliseconds\n",
+              addresses == Addresses::kFixed ? "fixed" : "random", rounds);
   std::printf("%-9s %-22s %8s %8s %8s %8s\n", "denied", "program", "wall", "user", "system",
               "peak MiB");
   for (const std::size_t denied : {std::size_t{0}, std::size_t{1000}, std::size_t{10000}}) {
     const std::string policy = policyText(denied);
     Measurements series;
     for (int round = 0; round < rounds; ++round) {
-      measureRound(policy, series);
+      measureRound(policy, addresses, series);
     }
     printMeasurements(denied == 0 ? "reference" : std::to_string(denied), series);
   }
@@ -181,8 +182,8 @@ void benchPackets() {
     one.job = std::make_unique<live::Job>(host);
     if (!one.policy.empty()) {
       const Documents made = documents(*one.job, one.policy);
-      measure({program("apply")}, made.plan, "", one.job->netns());
-      measure({program("verify")}, made.verify, "", one.job->netns());
+      measure({program("apply")}, made.plan, one.job->netns(), Addresses::kRandom);
+      measure({program("verify")}, made.verify, one.job->netns(), Addresses::kRandom);
     }
   }
   for (int round = 0; round < kPacketRounds; ++round) {
@@ -207,12 +208,16 @@ void benchPackets() {
 }  // namespace vethgate::bench
 
 int main(int argc, char** argv) {
+  using vethgate::bench::Addresses;
   try {
     const std::string what = argc > 1 ? argv[1] : "all";
     const int rounds = argc > 2 ? std::stoi(argv[2]) : vethgate::bench::kRounds;
     mkdir(vethgate::bench::kFolder.c_str(), 0700);
     if (what == "all" || what == "processes") {
-      vethgate::bench::benchProcesses(rounds);
+      vethgate::bench::benchProcesses(rounds, Addresses::kFixed);
+    }
+    if (what == "randomised") {
+      vethgate::bench::benchProcesses(rounds, Addresses::kRandom);
     }
     if (what == "all" || what == "packets") {
       vethgate::bench::benchPackets();

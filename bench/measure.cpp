@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@ namespace vethgate::bench {
 namespace {
 
 live::Descriptor openFile(const std::string& path, int flags) {
-  live::Descriptor file(open(path.empty() ? "/dev/null" : path.c_str(), flags | O_CLOEXEC, 0600));
+  live::Descriptor file(open(path.empty() ? "/dev/null" : path.c_str(), flags | O_CLOEXEC));
   if (!file.valid()) {
     throw std::runtime_error("cannot open " + path);
   }
@@ -43,9 +44,8 @@ bool waitForEnd(pid_t child, const Deadline& deadline) {
 }  // namespace
 
 Measured measure(const std::vector<std::string>& argv, const std::string& input,
-                 const std::string& output, const live::Namespace& in) {
+                 const live::Namespace& in, Addresses addresses) {
   const live::Descriptor from = openFile(input, O_RDONLY);
-  const live::Descriptor to = openFile(output, O_WRONLY | O_CREAT | O_TRUNC);
   const live::Descriptor nowhere = openFile("", O_WRONLY);
   std::vector<char*> arguments;
   for (const std::string& argument : argv) {
@@ -56,8 +56,9 @@ Measured measure(const std::vector<std::string>& argv, const std::string& input,
   const auto started = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child == 0) {
-    if (setns(in.fd(), CLONE_NEWNET) == 0 && dup2(from.get(), STDIN_FILENO) >= 0 &&
-        dup2(to.get(), STDOUT_FILENO) >= 0 && dup2(nowhere.get(), STDERR_FILENO) >= 0) {
+    if ((addresses == Addresses::kRandom || personality(ADDR_NO_RANDOMIZE) >= 0) &&
+        setns(in.fd(), CLONE_NEWNET) == 0 && dup2(from.get(), STDIN_FILENO) >= 0 &&
+        dup2(nowhere.get(), STDOUT_FILENO) >= 0 && dup2(nowhere.get(), STDERR_FILENO) >= 0) {
       execvp(arguments.front(), arguments.data());
     }
     _exit(127);
