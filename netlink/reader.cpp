@@ -301,6 +301,13 @@ AttributeReader AttributeReader::descend(const Slot& slot, std::uint32_t index) 
 
 AttributeReader AttributeReader::nested(std::uint16_t type) { return descend(take(type), 0); }
 
+AttributeReader AttributeReader::nestedAs(std::uint16_t type, const AttributeTable& table,
+                                          const char* content) {
+  const Slot& slot = take(type);
+  expectKind(slot, AttributeKind::kBytes, AttributeKind::kBytes);
+  return {*this, Step{slot.spec->name, 0, content}, table, slot.payload()};
+}
+
 bool AttributeReader::flag(std::uint16_t type) {
   if (find(type) == nullptr) {
     return false;
@@ -421,6 +428,9 @@ std::string AttributeReader::path() const {
     }
     if (steps_[i].index != 0) {
       text.append("[").append(std::to_string(steps_[i].index)).append("]");
+    }
+    if (steps_[i].content != nullptr) {
+      text.append("(").append(steps_[i].content).append(")");
     }
   }
   return text;

@@ -84,6 +84,10 @@ class AttributeReader {
   [[nodiscard]] std::string_view string(std::uint16_t type);
   [[nodiscard]] ByteView bytes(std::uint16_t type);
   [[nodiscard]] AttributeReader nested(std::uint16_t type);
+  // A kBytes attribute of which another one says what it nests (NFTA_EXPR_DATA, by NFTA_EXPR_NAME):
+  // read by `table`, its path with `content`, a literal, behind it: "NFTA_EXPR_DATA(cmp)".
+  [[nodiscard]] AttributeReader nestedAs(std::uint16_t type, const AttributeTable& table,
+                                         const char* content);
   [[nodiscard]] bool flag(std::uint16_t type);  // true when it was there
 
   [[nodiscard]] bool has(std::uint16_t type) const noexcept;  // there, and not yet taken
@@ -152,6 +156,7 @@ class AttributeReader {
   struct Step {
     const char* name;     // nullptr: only the index
     std::uint32_t index;  // 0: none
+    const char* content = nullptr;
   };
   static constexpr std::size_t kMaxDepth = 8;
 

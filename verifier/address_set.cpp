@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace vethgate {
 namespace {
 
+bool startsBefore(const Interval& a, const Interval& b) { return a.first < b.first; }
+
 // Sorts and merges what touches, so that equal sets have equal intervals.
 std::vector<Interval> normalised(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.first < b.first; });
+  // Most come in order, from a sweep or from other sets.
+  if (!std::is_sorted(intervals.begin(), intervals.end(), startsBefore)) {
+    std::sort(intervals.begin(), intervals.end(), startsBefore);
+  }
   std::vector<Interval> merged;
   merged.reserve(intervals.size());
   for (const Interval& next : intervals) {
@@ -69,8 +74,10 @@ bool AddressSet::contains(AddressNumber number) const noexcept {
 }
 
 AddressSet AddressSet::unite(const AddressSet& other) const {
-  std::vector<Interval> both = intervals_;
-  both.insert(both.end(), other.intervals_.begin(), other.intervals_.end());
+  std::vector<Interval> both;
+  both.reserve(intervals_.size() + other.intervals_.size());
+  std::merge(intervals_.begin(), intervals_.end(), other.intervals_.begin(), other.intervals_.end(),
+             std::back_inserter(both), startsBefore);
   return AddressSet(std::move(both));
 }
 

@@ -199,7 +199,7 @@ Expression readTarget(AttributeReader& data) {
 }
 
 struct Decoder {
-  std::string_view name;
+  const char* name;
   const AttributeTable* table;
   Expression (*read)(AttributeReader&);
 };
@@ -225,8 +225,7 @@ Expression readExpression(AttributeReader& element) {
     element.refuse(NFTA_EXPR_NAME,
                    "is \"" + std::string(name) + "\", which no rule of a plan is made of");
   }
-  AttributeReader data(*decoder->table, element.bytes(NFTA_EXPR_DATA),
-                       element.pathOf(NFTA_EXPR_DATA) + "(" + std::string(name) + ")");
+  AttributeReader data = element.nestedAs(NFTA_EXPR_DATA, *decoder->table, decoder->name);
   element.finish();
   Expression expression = decoder->read(data);
   data.finish();

@@ -67,30 +67,20 @@ std::vector<Service> partition(Family family, std::span<const Service> services)
 }
 
 Reach::Reach(Family family, std::vector<TerminalRule> rules, bool otherwise)
-    : family_(family), rules_(std::move(rules)), otherwise_(otherwise) {}
+    : family_(family), rules_(std::move(rules)), otherwise_(otherwise) {
+  edges_.reserve(2 * rules_.size());
+  const AddressNumber last = lastNumber(family_);
+  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+    edges_.push_back({rules_[i].to.first, i, true});
+    if (rules_[i].to.last != last) {
+      edges_.push_back({rules_[i].to.last + 1, i, false});
+    }
+  }
+  std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+}
 
 AddressSet Reach::accepted(const Service& service) const {
   // A sweep over the addresses: at each point the lowest-numbered rule that is open there decides.
-  struct Event {
-    AddressNumber at;
-    std::uint32_t rule;
-    bool opens;
-  };
-  std::vector<Event> events;
-  const AddressNumber last = lastNumber(family_);
-  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
-    const TerminalRule& rule = rules_[i];
-    if (!rule.service.contains(service)) {
-      continue;
-    }
-    events.push_back({rule.to.first, i, true});
-    if (rule.to.last != last) {
-      events.push_back({rule.to.last + 1, i, false});
-    }
-  }
-  std::sort(events.begin(), events.end(),
-            [](const Event& a, const Event& b) { return a.at < b.at; });
-
   std::vector<Interval> accepted;
   std::set<std::uint32_t> open;
   AddressNumber from = 0;
@@ -99,21 +89,21 @@ AddressSet Reach::accepted(const Service& service) const {
       accepted.push_back({from, to});
     }
   };
-  for (std::size_t i = 0; i < events.size();) {
-    const AddressNumber at = events[i].at;
-    if (at != from) {
-      emit(at - 1);
-      from = at;
+  for (const Edge& edge : edges_) {
+    if (!rules_[edge.rule].service.contains(service)) {
+      continue;
     }
-    for (; i < events.size() && events[i].at == at; ++i) {
-      if (events[i].opens) {
-        open.insert(events[i].rule);
-      } else {
-        open.erase(events[i].rule);
-      }
+    if (edge.at != from) {
+      emit(edge.at - 1);
+      from = edge.at;
+    }
+    if (edge.opens) {
+      open.insert(edge.rule);
+    } else {
+      open.erase(edge.rule);
     }
   }
-  emit(last);
+  emit(lastNumber(family_));
   return AddressSet(std::move(accepted));
 }
 

@@ -69,8 +69,16 @@ class Reach {
   [[nodiscard]] const std::vector<TerminalRule>& rules() const noexcept { return rules_; }
 
  private:
+  // Where a rule begins to match, or matches no more.
+  struct Edge {
+    AddressNumber at;
+    std::uint32_t rule;  // in rules_
+    bool opens;
+  };
+
   Family family_;
   std::vector<TerminalRule> rules_;
+  std::vector<Edge> edges_;  // by address; sorted once for all classes of packets
   bool otherwise_;
 };
 
