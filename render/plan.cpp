@@ -79,7 +79,7 @@ void write(std::string& out, const IptablesRule& rule) {
     object.plain("ports", rule.ports->text());
   }
   if (rule.protocol) {
-    object.plain("protocol", known(kIptablesProtocolWords, *rule.protocol));
+    object.plain("protocol", protocolWord(kIptablesProtocolWords, *rule.protocol));
   }
   if (rule.syn) {
     object.key("syn") += "true";
@@ -102,7 +102,7 @@ void write(std::string& out, const FlowerFilter& filter) {
     object.number("icmpType", *filter.icmpType);
   }
   if (filter.ipProtocol) {
-    object.plain("ipProtocol", known(kFlowerProtocolWords, *filter.ipProtocol));
+    object.plain("ipProtocol", protocolWord(kFlowerProtocolWords, *filter.ipProtocol));
   }
   if (filter.ports) {
     object.plain("ports", filter.ports->text());
@@ -141,7 +141,7 @@ void write(std::string& out, const NetdevRule& rule) {
     object.number("icmpType", *rule.icmpType);
   }
   if (rule.ipProtocol) {
-    object.plain("ipProtocol", known(kFlowerProtocolWords, *rule.ipProtocol));
+    object.plain("ipProtocol", protocolWord(kFlowerProtocolWords, *rule.ipProtocol));
   }
   if (rule.ports) {
     object.plain("ports", rule.ports->text());

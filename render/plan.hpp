@@ -15,7 +15,8 @@
 
 namespace vethgate {
 
-// IP protocol numbers (IANA), as both layers match them.
+// IP protocol numbers (IANA), as all layers match them.
+inline constexpr std::uint8_t kProtocolIcmp = 1;
 inline constexpr std::uint8_t kProtocolTcp = 6;
 inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::uint8_t kProtocolIcmpV6 = 58;

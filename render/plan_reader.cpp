@@ -65,13 +65,25 @@ Prefix readPrefix(const Json& value, const std::string& path) {
   return prefix;
 }
 
+// One spelling for one protocol: its word where it has one, else its decimal number.
+template <class Table>
+std::uint8_t readProtocol(const Table& words, const Json& value, const std::string& path) {
+  const std::string& text = asText(value, path);
+  for (unsigned protocol = 1; protocol <= std::numeric_limits<std::uint8_t>::max(); ++protocol) {
+    if (protocolWord(words, static_cast<std::uint8_t>(protocol)) == text) {
+      return static_cast<std::uint8_t>(protocol);
+    }
+  }
+  untouchable(path + " is \"" + text + "\", which the applier does not write");
+}
+
 // Everything but the destination.
 template <class Table>
 Match readService(ObjectReader& rule, const Table& protocolWords, const char* protocolKey,
                   const std::string& path) {
   Match match;
   if (const Json* protocol = rule.optional(protocolKey)) {
-    match.protocol = readWord(protocolWords, *protocol, rule.pathOf(protocolKey));
+    match.protocol = readProtocol(protocolWords, *protocol, rule.pathOf(protocolKey));
   }
   if (const Json* ports = rule.optional("ports")) {
     match.ports = PortRange::parse(asText(*ports, rule.pathOf("ports")), rule.pathOf("ports"));
@@ -106,8 +118,8 @@ void refuseForeignFamily(const Match& match, Family family, const std::string& p
   if (match.to && match.to->family() != family) {
     untouchable(path + ".to is " + match.to->text() + " in " + place + " rule");
   }
-  if (match.protocol == kProtocolIcmpV6 && family == Family::kV4) {
-    untouchable(path + ": ICMPv6 is matched in an IPv4 rule");
+  if (match.protocol == (family == Family::kV4 ? kProtocolIcmpV6 : kProtocolIcmp)) {
+    untouchable(path + ": the other family's ICMP is matched in " + place + " rule");
   }
 }
 

@@ -135,6 +135,28 @@ Address readResolver(const Json& value, const std::string& path) {
   return *address;
 }
 
+// An entry of `protocols`: IANA's protocol number.
+std::uint8_t readProtocol(const Json& value, const std::string& path) {
+  constexpr std::array<std::uint8_t, 4> kAlways{kProtocolIcmp, kProtocolTcp, kProtocolUdp,
+                                                kProtocolIcmpV6};
+  // Hop-by-hop, routing, fragment, none, destination options (RFC 8200 4): the kernel looks for the
+  // protocol behind them.
+  constexpr std::array<std::uint8_t, 5> kExtensionHeaders{0, 43, 44, 59, 60};
+  const auto protocol = static_cast<std::uint8_t>(asInteger(value, path, 0, 255));
+  const auto among = [protocol](const auto& list) {
+    return std::find(list.begin(), list.end(), protocol) != list.end();
+  };
+  if (among(kAlways)) {
+    badInput(path + " is " + std::to_string(protocol) +
+             ", but tcp, udp and each family's icmp pass by default and the other family's never");
+  }
+  if (among(kExtensionHeaders)) {
+    badInput(path + " is " + std::to_string(protocol) +
+             ", which is an IPv6 extension header and no protocol");
+  }
+  return protocol;
+}
+
 // Reads one document into a policy, and beside it the canonical document that the digest is taken
 // of.
 class PolicyReader {
@@ -150,6 +172,7 @@ class PolicyReader {
     readAllow();
     readResolvers();
     readDefault();
+    readProtocols();
     readLogging();
     readLayers();
     reader_.finish();
@@ -161,7 +184,7 @@ class PolicyReader {
   // Before anything of that size is built.
   void countEntries() {
     std::size_t entries = 0;
-    for (const char* key : {"deny", "allow", "resolvers", "default"}) {
+    for (const char* key : {"deny", "allow", "resolvers", "default", "protocols"}) {
       const Json* list = reader_.optional(key);
       entries += list != nullptr && list->is_array() ? list->size() : 0;
     }
@@ -287,6 +310,29 @@ class PolicyReader {
       reader.finish();
       canonical.push_back({{"protocol", nameOf(protocol)}, {"ports", ports.text()}, {"why", why}});
       policy_.defaultPasses.push_back({protocol, ports, std::move(why)});
+    }
+  }
+
+  void readProtocols() {
+    Json& canonical = canonical_["protocols"] = Json::array();
+    const Json* given = reader_.optional("protocols");
+    if (given == nullptr) {
+      return;
+    }
+    const std::string path = reader_.pathOf("protocols");
+    for (const Json& entry : asArray(*given, path)) {
+      const std::string place = itemPath(path, canonical.size());
+      const std::uint8_t protocol = readProtocol(entry, place);
+      if (policy_.fallback != Policy::Default::kPass) {
+        badInput(place + " is " + std::to_string(protocol) +
+                 R"(, which would never leave: "default" is not "pass")");
+      }
+      if (std::find(policy_.protocols.begin(), policy_.protocols.end(), protocol) !=
+          policy_.protocols.end()) {
+        badInput(place + " is " + std::to_string(protocol) + " a second time");
+      }
+      canonical.push_back(protocol);
+      policy_.protocols.push_back(protocol);
     }
   }
 

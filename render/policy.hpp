@@ -15,7 +15,8 @@
 
 namespace vethgate {
 
-// deny, allow, resolvers and the list of `default` together, as the document writes them.
+// deny, allow, resolvers, protocols and the list of `default` together, as the document writes
+// them.
 inline constexpr std::size_t kMaxPolicyEntries = 65'536;
 inline constexpr std::uint64_t kPolicyVersion = 1;
 
@@ -43,6 +44,8 @@ struct Policy {
   enum class Default : std::uint8_t { kPass, kDrop, kList };
   Default fallback = Default::kPass;
   std::vector<DefaultPass> defaultPasses;  // kList only, not empty then
+  // IP protocols that may leave beside tcp, udp and the family's icmp; kPass only.
+  std::vector<std::uint8_t> protocols;
   // Named sets expanded, exact repeats removed, and so are metadata hosts, which are denied
   // already.
   std::vector<DeniedPrefix> deny;
@@ -51,7 +54,7 @@ struct Policy {
   std::optional<RateLimit> log;    // as iptables carries it, see rate_limit.hpp
   bool iptables = true;
   bool flower = true;
-  bool netdev = false;
+  bool netdev = true;
   // SHA-256 of canonicalText() of the document with its defaults filled in: addresses, ports and
   // the rate in canonical text, `why` "" where absent, layers in the order iptables, flower,
   // netdev, and named sets by their names. Two documents that say the same in another spelling have
@@ -67,6 +70,8 @@ struct Policy {
 // - a resolver that touches the same, is unspecified, in 0.0.0.0/8, multicast, in 240.0.0.0/4, or
 // an
 //   IPv4-mapped address, which no resolver is reached by;
+// - in `protocols` a repeat, a number that passes anyway or that is an IPv6 extension header's, and
+//   any at all beside a `default` that lets nothing but what it names leave;
 // - a rate that iptables would round.
 [[nodiscard]] Policy readPolicy(std::string_view text);
 [[nodiscard]] Policy readPolicy(const Json& document);

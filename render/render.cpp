@@ -16,13 +16,11 @@ Plan renderPlan(const Policy& policy, const Link& link) {
   if (policy.iptables) {
     plan.iptables = iptablesRules(rules, policy.log);
   }
-  const FilterAction fallback =
-      policy.fallback == Policy::Default::kPass ? FilterAction::kPass : FilterAction::kDrop;
   if (policy.flower) {
-    plan.flower = flowerFilters(rules, fallback);
+    plan.flower = flowerFilters(rules);
   }
   if (policy.netdev) {
-    plan.netdev = netdevRules(rules, fallback, link);
+    plan.netdev = netdevRules(rules, link);
   }
   if (plan.ruleCount() == 0) {
     throw Failure(ExitCode::kEmptyPlan, "the policy leads to a plan without a rule");

@@ -18,6 +18,10 @@ constexpr std::string_view kDefaultPrefix = "vethgate-default:";
 
 const PortRange kDnsPorts(kDnsPort, kDnsPort);
 
+std::uint8_t icmpOf(Family family) {
+  return family == Family::kV4 ? kProtocolIcmp : kProtocolIcmpV6;
+}
+
 // The list of one family under construction.
 class FamilyRules {
  public:
@@ -136,7 +140,7 @@ class FamilyRules {
 
   void fallback() {
     if (policy_.fallback == Policy::Default::kPass) {
-      return;
+      protocols();
     }
     for (const DefaultPass& entry : policy_.defaultPasses) {
       out_.push_back({.family = family_,
@@ -155,6 +159,25 @@ class FamilyRules {
     }
     out_.push_back(
         {.family = family_, .role = Role::kDefault, .action = Action::kDrop, .why = "default"});
+  }
+
+  // What is none of these may be a tunnel: behind an outer address that nobody denies, the host
+  // would unpack a packet for one that is denied.
+  void protocols() {
+    for (const std::uint8_t protocol : {kProtocolTcp, kProtocolUdp, icmpOf(family_)}) {
+      accept(Role::kOrdinary, protocol, "default");
+    }
+    for (const std::uint8_t protocol : policy_.protocols) {
+      accept(Role::kDefault, protocol, "protocols");
+    }
+  }
+
+  void accept(Role role, std::uint8_t protocol, const char* why) {
+    out_.push_back({.family = family_,
+                    .role = role,
+                    .action = Action::kAccept,
+                    .protocol = protocol,
+                    .why = why});
   }
 
   void log(Role role, const Prefix& to, std::string_view logPrefix, const std::string& why) {
@@ -191,7 +214,7 @@ std::string describe(const Rule& rule) {
 std::vector<Rule> orderedRules(const Policy& policy) {
   std::vector<Rule> rules;
   rules.reserve(2 * policy.deny.size() + policy.allow.size() + 2 * policy.resolvers.size() +
-                2 * policy.defaultPasses.size() + 32);
+                2 * policy.defaultPasses.size() + 2 * policy.protocols.size() + 48);
   for (const Family family : {Family::kV4, Family::kV6}) {
     FamilyRules(policy, family, rules).build();
   }
@@ -204,7 +227,7 @@ void refuseShadowedExceptions(const std::vector<Rule>& rules) {
     const Prefix to = rule.to.value_or(everything(rule.family));
     if (rule.action == Action::kDrop) {
       dropped.insert(to);
-    } else if (rule.action == Action::kAccept) {
+    } else if (rule.action == Action::kAccept && rule.role != Role::kOrdinary) {
       if (const auto cover = dropped.covering(to)) {
         badInput("the exception for " + describe(rule) +
                  " would never be reached: " + cover->text() + " is denied above it");

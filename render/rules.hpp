@@ -9,8 +9,9 @@
 //   ACCEPT neighbour discovery                               IPv6
 //   ACCEPT loopback
 //   LOG (with `log`) and DROP each denied prefix
+//   ACCEPT tcp, udp, icmp, each of `protocols`               `default` pass
 //   ACCEPT each entry of a `default` list, to any destination
-//   LOG (with `log`) and DROP everything                     `default` drop or list
+//   LOG (with `log`) and DROP everything
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ enum class Role : std::uint8_t {
   // with route_localnet=1 would take it: flower drops what iptables accepts here.
   kLoopback,
   kDenied,
+  kOrdinary,  // tcp, udp and icmp where `default` is pass
   kDefault,
 };
 

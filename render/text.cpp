@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "render/plan_words.hpp"
 #include "render/render.hpp"
@@ -43,7 +44,7 @@ std::string iptablesLine(const IptablesRule& rule, Family family) {
     line += " -d " + rule.to->text();
   }
   if (rule.protocol) {
-    line += " -p " + word(kIptablesProtocolWords, *rule.protocol);
+    line += " -p " + protocolWord(kIptablesProtocolWords, *rule.protocol);
   }
   if (rule.syn) {
     line += " --syn";
@@ -68,6 +69,12 @@ std::string iptablesLine(const IptablesRule& rule, Family family) {
   return line + "\n";
 }
 
+// tc reads a protocol that it has no word for as hexadecimal.
+std::string tcProtocol(std::uint8_t protocol) {
+  const auto known = wordOf(kFlowerProtocolWords, protocol);
+  return known ? std::string(*known) : toHex({&protocol, 1});
+}
+
 std::string tcLine(const FlowerFilter& filter, const std::string& device) {
   static constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string handle;
@@ -78,7 +85,7 @@ std::string tcLine(const FlowerFilter& filter, const std::string& device) {
                      word(kEtherTypeWords, filter.protocol) + " pref " +
                      std::to_string(filter.pref) + " handle 0x" + handle + " flower";
   if (filter.ipProtocol) {
-    line += " ip_proto " + word(kFlowerProtocolWords, *filter.ipProtocol);
+    line += " ip_proto " + tcProtocol(*filter.ipProtocol);
   }
   if (filter.icmpType) {
     line += " type " + std::to_string(*filter.icmpType);
@@ -131,7 +138,7 @@ std::string matchText(const Rule& rule, const std::string& protocol) {
 
 Row rowOf(const IptablesRule& rule, const char* place, std::size_t number) {
   std::string match =
-      matchText(rule, rule.protocol ? word(kIptablesProtocolWords, *rule.protocol) : "");
+      matchText(rule, rule.protocol ? protocolWord(kIptablesProtocolWords, *rule.protocol) : "");
   if (rule.syn) {
     addWord(match, "new");
   }
@@ -148,8 +155,8 @@ Row rowOf(const IptablesRule& rule, const char* place, std::size_t number) {
 
 Row rowOf(const FlowerFilter& filter, std::size_t number) {
   std::string match = word(kEtherTypeWords, filter.protocol);
-  const std::string rest =
-      matchText(filter, filter.ipProtocol ? word(kFlowerProtocolWords, *filter.ipProtocol) : "");
+  const std::string rest = matchText(
+      filter, filter.ipProtocol ? protocolWord(kFlowerProtocolWords, *filter.ipProtocol) : "");
   if (!rest.empty()) {
     addWord(match, rest);
   }
@@ -163,8 +170,8 @@ Row rowOf(const NetdevRule& rule, std::size_t number) {
   for (const Prefix& prefix : rule.to) {
     addWord(match, prefix.shortText());
   }
-  const std::string rest =
-      serviceText(rule, rule.ipProtocol ? word(kFlowerProtocolWords, *rule.ipProtocol) : "");
+  const std::string rest = serviceText(
+      rule, rule.ipProtocol ? protocolWord(kFlowerProtocolWords, *rule.ipProtocol) : "");
   if (!rest.empty()) {
     addWord(match, rest);
   }

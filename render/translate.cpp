@@ -127,7 +127,7 @@ Plan::Iptables iptablesRules(const std::vector<Rule>& rules, const std::optional
   return iptables;
 }
 
-std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules, FilterAction fallback) {
+std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules) {
   FlowerList list;
   for (const Family family : {Family::kV4, Family::kV6}) {
     for (const Rule& rule : rules) {
@@ -137,8 +137,8 @@ std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules, FilterAc
     }
   }
   list.tail(EtherType::kArp, FilterAction::kPass, "address resolution on the link");
-  list.tail(EtherType::kIpv4, fallback, "default");
-  list.tail(EtherType::kIpv6, fallback, "default");
+  list.tail(EtherType::kIpv4, FilterAction::kDrop, "default");
+  list.tail(EtherType::kIpv6, FilterAction::kDrop, "default");
   list.tail(EtherType::kAll, FilterAction::kDrop, "every other ethertype");
   return list.take();
 }

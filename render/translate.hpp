@@ -14,8 +14,8 @@ namespace vethgate {
 [[nodiscard]] Plan::Iptables iptablesRules(const std::vector<Rule>& rules,
                                            const std::optional<RateLimit>& log);
 
-// All IPv4 filters, all IPv6 filters, then the tail: ARP passes, IPv4 and IPv6 go by `fallback`,
-// and every other ethertype is dropped. LOG has no equivalent in tc and is left out; a final DROP
+// All IPv4 filters, all IPv6 filters, then the tail: ARP passes, IPv4 and IPv6 are dropped, and so
+// is every other ethertype. LOG has no equivalent in tc and is left out; a final DROP
 // of everything is the tail's, and not written twice.
 // - A drop carries its destination alone: flower matches no port of a fragment, so a denial by port
 //   would be none. A pass keeps all that narrows it, and so fails closed for fragments.
@@ -26,15 +26,13 @@ namespace vethgate {
 // - prefs count up from kFirstPref. Throws Failure(kBadInput) when there are not enough, or for a
 // rule
 //   that flower cannot express.
-[[nodiscard]] std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules,
-                                                      FilterAction fallback);
+[[nodiscard]] std::vector<FlowerFilter> flowerFilters(const std::vector<Rule>& rules);
 
 // All IPv4 rules, all IPv6 rules, then ARP for each of the link's own IPv4 addresses, then the drop
 // of everything else, which the chain's policy would drop as well but not count. LOG is left out,
 // and so is a final DROP, as in flower; loopback is dropped. A run of drops of one family is one
 // rule with one set, so that a packet's cost grows with the logarithm of the number of prefixes.
-[[nodiscard]] std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules,
-                                                  FilterAction fallback, const Link& link);
+[[nodiscard]] std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules, const Link& link);
 
 // The one rule that a layer's own end stands for.
 [[nodiscard]] inline bool isFinalDrop(const Rule& rule) {

@@ -55,12 +55,7 @@ class NetdevList {
     sets_ = 0;
   }
 
-  void endFamily(FilterAction fallback) {
-    closeRun();
-    if (fallback == FilterAction::kPass) {
-      append({.protocol = frame(), .action = FilterAction::kPass, .why = "default"});
-    }
-  }
+  void endFamily() { closeRun(); }
 
   void arp(const Link& link) {
     for (const Address& address : link.addresses) {
@@ -124,8 +119,7 @@ class NetdevList {
 
 }  // namespace
 
-std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules, FilterAction fallback,
-                                    const Link& link) {
+std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules, const Link& link) {
   NetdevList list;
   for (const Family family : {Family::kV4, Family::kV6}) {
     list.startFamily(family);
@@ -134,7 +128,7 @@ std::vector<NetdevRule> netdevRules(const std::vector<Rule>& rules, FilterAction
         list.add(rule);
       }
     }
-    list.endFamily(fallback);
+    list.endFamily();
   }
   list.arp(link);
   return std::move(list).finish();

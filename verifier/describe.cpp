@@ -58,6 +58,8 @@ std::string protocolText(std::uint8_t protocol) {
       return "tcp";
     case kProtocolUdp:
       return "udp";
+    case kProtocolIcmp:
+      return "icmp";
     case kProtocolIcmpV6:
       return "icmpv6";
     default:

@@ -42,6 +42,16 @@ Service serviceOf(std::optional<std::uint8_t> protocol, const std::optional<Port
   return service;
 }
 
+// What leaves by a `default` of pass.
+std::vector<Service> ordinaryServices(Family family) {
+  std::vector<Service> services;
+  for (const std::uint8_t protocol :
+       {kProtocolTcp, kProtocolUdp, family == Family::kV4 ? kProtocolIcmp : kProtocolIcmpV6}) {
+    services.push_back(serviceOf(protocol, std::nullopt, std::nullopt, std::nullopt));
+  }
+  return services;
+}
+
 Interval destination(Family family, const std::optional<Prefix>& to) {
   return to ? intervalOf(*to) : Interval{0, lastNumber(family)};
 }
@@ -188,6 +198,11 @@ std::string protocolText(Family family, const Service& service) {
       return "tcp";
     case kProtocolUdp:
       return "udp";
+    case kProtocolIcmp:
+      if (family == Family::kV4) {
+        return "icmp";
+      }
+      break;
     case kProtocolIcmpV6:
       if (family == Family::kV6) {
         return "icmpv6";
@@ -277,7 +292,11 @@ PolicyMeaning::PolicyMeaning(const Policy& policy) {
     }
     switch (policy.fallback) {
       case Policy::Default::kPass:
-        side->defaultPasses.emplace_back();
+        side->defaultPasses = ordinaryServices(family);
+        for (const std::uint8_t protocol : policy.protocols) {
+          side->defaultPasses.push_back(
+              serviceOf(protocol, std::nullopt, std::nullopt, std::nullopt));
+        }
         break;
       case Policy::Default::kDrop:
         break;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::uint16_t kPort = 9999;
-// ARP, IPv4 and IPv6 by the policy's default, and everything else.
+// ARP, IPv4, IPv6, and everything else.
 constexpr std::size_t kTailFilters = 4;
 
 // A receiver takes the tag off and goes on with what is inside.
@@ -85,7 +85,7 @@ TEST_F(Frames, WithoutAPlanEveryWrappingLeaves) {
 
 // The tail's own control: the same filters without it drop plain frames, and let wrapped ones out.
 TEST_F(Frames, PlanWithoutItsTailLetsWrappedFramesOut) {
-  removeTheTail(contain(job_, kReferencePolicy));
+  removeTheTail(contain(job_, kReferenceFlowerPolicy));
   for (const std::string_view to : kFamilies) {
     const std::string plain = send(to, Wrapping::kPlain);
     for (const Wrapping wrapping : kTagged) {
@@ -99,7 +99,7 @@ TEST_F(Frames, PlanWithoutItsTailLetsWrappedFramesOut) {
 }
 
 TEST_F(Frames, WholePlanLetsNoWrappedFrameOut) {
-  const Rendered rendered = contain(job_, kReferencePolicy);
+  const Rendered rendered = contain(job_, kReferenceFlowerPolicy);
   for (const std::string_view to : {kDeniedV4, kDeniedV6, kAllowedV4, kAllowedV6}) {
     std::vector<std::pair<Wrapping, std::string>> sent;
     for (const Wrapping wrapping : kTagged) {
@@ -113,7 +113,7 @@ TEST_F(Frames, WholePlanLetsNoWrappedFrameOut) {
       EXPECT_FALSE(left(cookie)) << name(wrapping) << " to " << to;
     }
   }
-  EXPECT_TRUE(verify(job_.netns(), kReferencePolicy, rendered.link).contained());
+  EXPECT_TRUE(verify(job_.netns(), kReferenceFlowerPolicy, rendered.link).contained());
 }
 
 constexpr std::array kShapesV4 = {Shape::kWhole, Shape::kOptions, Shape::kFragments};
@@ -137,7 +137,7 @@ TEST_F(Frames, WithoutAPlanEveryShapeReachesADeniedAddress) {
 }
 
 TEST_F(Frames, NoShapeReachesADeniedAddress) {
-  (void)contain(job_, kReferencePolicy);
+  (void)contain(job_, kReferenceFlowerPolicy);
   forEveryShape(kDeniedV4, kDeniedV6, [&](std::string_view to, Shape shape) {
     const std::string cookie = send(to, Wrapping::kPlain, shape);
     expectTheWireIsAlive();
@@ -146,7 +146,7 @@ TEST_F(Frames, NoShapeReachesADeniedAddress) {
 }
 
 TEST_F(Frames, EveryShapeReachesAnAllowedAddress) {
-  (void)contain(job_, kReferencePolicy);
+  (void)contain(job_, kReferenceFlowerPolicy);
   forEveryShape(kAllowedV4, kAllowedV6, [&](std::string_view to, Shape shape) {
     EXPECT_TRUE(isReceived(send(to, Wrapping::kPlain, shape))) << name(shape) << " to " << to;
   });
@@ -157,7 +157,7 @@ TEST_F(Frames, EveryShapeReachesAnAllowedAddress) {
 TEST_F(Frames, PinholeIsShutForFragments) {
   constexpr std::string_view kResolver = "192.0.2.53";
   constexpr std::uint16_t kDomain = 53;
-  (void)contain(job_, kReferencePolicy);
+  (void)contain(job_, kReferenceFlowerPolicy);
   const std::string fragments = send(kResolver, Wrapping::kPlain, Shape::kFragments, kDomain);
   EXPECT_TRUE(isReceived(send(kResolver, Wrapping::kPlain, Shape::kWhole, kDomain)));
   EXPECT_FALSE(left(fragments));

@@ -89,15 +89,17 @@ std::vector<Row> referenceRows() {
   };
 }
 
-// The same again, by the egress hook alone: it must need neither of the other layers.
-std::vector<Row> netdevRows() {
+// The same again, by one layer of the veth alone: it must need neither of the others.
+std::vector<Row> referenceBy(const char* layer, const char* policy) {
   std::vector<Row> rows = referenceRows();
   for (Row& row : rows) {
-    row.policyName = "Netdev";
-    row.policy = kNetdevPolicy;
+    row.policyName = layer;
+    row.policy = policy;
   }
   return rows;
 }
+std::vector<Row> netdevRows() { return referenceBy("Netdev", kNetdevPolicy); }
+std::vector<Row> flowerRows() { return referenceBy("Flower", kReferenceFlowerPolicy); }
 
 std::vector<Row> emptyDenyRows() {
   return {
@@ -200,7 +202,7 @@ const Evidence& evidence(Runtime runtime, const char* policy) {
   const auto key = std::make_pair(runtime, policy);
   if (!gathered.contains(key)) {
     std::set<std::string_view> targets;
-    for (const auto& rows : {everyRow(kNo), netdevRows()}) {
+    for (const auto& rows : {everyRow(kNo), netdevRows(), flowerRows()}) {
       for (const Row& one : rows) {
         if (one.policy == policy) {
           targets.insert(one.target);
@@ -261,14 +263,18 @@ INSTANTIATE_TEST_SUITE_P(Crun, ReachTest,
 
 INSTANTIATE_TEST_SUITE_P(GvisorNetdev, ReachTest,
                          testing::ValuesIn(under(Runtime::kRunscBookworm, netdevRows())), rowName);
+INSTANTIATE_TEST_SUITE_P(GvisorFlower, ReachTest,
+                         testing::ValuesIn(under(Runtime::kRunscBookworm, flowerRows())), rowName);
 INSTANTIATE_TEST_SUITE_P(RuncNetdev, ReachTest,
                          testing::ValuesIn(under(Runtime::kRunc, netdevRows())), rowName);
 
-// Which layer it was that dropped the packets to 10.0.0.0/8, by the counters of the verdict.
+// Which layer it was that dropped the packets to 10.0.0.0/8, by the counters of the verdict. The
+// netdev layer counts whole sets: v4_2 is that of what the policy denies.
 std::uint64_t dropped(const Evidence& found, std::string_view layer) {
+  const char* const place = layer == "netdev" ? "v4_2" : "10.0.0.0/8";
   std::uint64_t packets = 0;
   for (const auto& [rule, count] : found.verdictAfter.document.at("drops").items()) {
-    if (rule.starts_with(layer) && rule.find("10.0.0.0/8") != std::string::npos) {
+    if (rule.starts_with(layer) && rule.find(place) != std::string::npos) {
       packets += count.get<std::uint64_t>();
     }
   }
@@ -279,14 +285,19 @@ TEST(RuncCounters, OutputRulesDropWhatAnOrdinarySocketSends) {
   const Evidence& found = evidence(Runtime::kRunc, kReferencePolicy);
   EXPECT_GT(dropped(found, "iptables v4"), 0U) << found.verdictAfter.document.dump(1);
   EXPECT_EQ(dropped(found, "flower"), 0U) << found.verdictAfter.document.dump(1);
+  EXPECT_EQ(dropped(found, "netdev"), 0U) << found.verdictAfter.document.dump(1);
 }
 
-TEST(GvisorCounters, VethFiltersDropWhatOutputRulesNeverSee) {
+// The egress hook comes before clsact.
+TEST(GvisorCounters, TheVethDropsWhatOutputRulesNeverSee) {
   for (const Runtime runtime : {Runtime::kRunscBookworm, Runtime::kRunscBackports}) {
     const Evidence& found = evidence(runtime, kReferencePolicy);
     EXPECT_EQ(dropped(found, "iptables"), 0U) << found.verdictAfter.document.dump(1);
-    EXPECT_GT(dropped(found, "flower"), 0U) << found.verdictAfter.document.dump(1);
+    EXPECT_GT(dropped(found, "netdev"), 0U) << found.verdictAfter.document.dump(1);
+    EXPECT_EQ(dropped(found, "flower"), 0U) << found.verdictAfter.document.dump(1);
   }
+  const Evidence& alone = evidence(Runtime::kRunscBookworm, kReferenceFlowerPolicy);
+  EXPECT_GT(dropped(alone, "flower"), 0U) << alone.verdictAfter.document.dump(1);
 }
 
 // The allow-list drops everything but what it lists, and a job's own loopback, which leaves

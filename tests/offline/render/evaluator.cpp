@@ -50,7 +50,7 @@ bool lies(const Packet& packet, const Prefix& prefix) {
   return true;
 }
 
-bool listLets(const std::vector<Rule>& rules, bool byDefault, const Packet& packet) {
+bool listLets(const std::vector<Rule>& rules, const Packet& packet) {
   const bool readable = packet.fragment != Packet::Fragment::kLater;
   for (const Rule& rule : rules) {
     if (rule.action != Action::kLog && rule.family == packet.family &&
@@ -58,7 +58,7 @@ bool listLets(const std::vector<Rule>& rules, bool byDefault, const Packet& pack
       return rule.action == Action::kAccept;
     }
   }
-  return byDefault;
+  throw std::logic_error("no rule decides, and the list's last ought to");
 }
 
 bool iptablesLets(const Plan::Iptables& iptables, const Packet& packet) {

@@ -26,7 +26,7 @@ struct Packet {
 };
 
 // True when the packet may leave.
-[[nodiscard]] bool listLets(const std::vector<Rule>& rules, bool byDefault, const Packet& packet);
+[[nodiscard]] bool listLets(const std::vector<Rule>& rules, const Packet& packet);
 [[nodiscard]] bool iptablesLets(const Plan::Iptables& iptables, const Packet& packet);
 // Throws std::logic_error when two filters of one pref match and disagree: the kernel then may take
 // either.

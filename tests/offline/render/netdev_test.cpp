@@ -50,8 +50,8 @@ TEST(NetdevTranslation, makesARunOfDropsOneRuleWithOneSet) {
       sets.push_back(rule.set);
     }
   }
-  // Metadata, the exception, loopback with what is denied, the default.
-  EXPECT_EQ(sets, (std::vector<std::string>{"v4_1", "", "v4_2", ""}));
+  // Metadata, the exception, loopback with what is denied, tcp, udp and icmp by default.
+  EXPECT_EQ(sets, (std::vector<std::string>{"v4_1", "", "v4_2", "", "", ""}));
   EXPECT_EQ(texts(rules[2].to),
             (std::vector<std::string>{"10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12"}));
   EXPECT_EQ(rules[2].why, "loopback has no business on a link, denied");
@@ -85,7 +85,8 @@ TEST(NetdevTranslation, passesTheDefaultAndNothingWhenItIsDrop) {
              !rule.sender;
     });
   };
-  EXPECT_EQ(passes(Json::object()), 2);
+  EXPECT_EQ(passes(Json::object()), 6);
+  EXPECT_EQ(passes({{"protocols", {47U}}}), 8);
   EXPECT_EQ(passes({{"default", "drop"}, {"allow", {kProxy}}}), 0);
   EXPECT_EQ(passes({{"default", {{{"protocol", "tcp"}, {"ports", "443"}}}}}), 2);
 }
@@ -115,9 +116,7 @@ TEST(NetdevText, matchesByPositionAndMergesNeighbours) {
 }
 
 TEST(NetdevText, isRefusedForAPlanWithoutTheLayer) {
-  expectRefusal(outcomeOf([] {
-                  static_cast<void>(nftText(renderPlan(policyWith(Json::object()), goldenLink())));
-                }),
+  expectRefusal(outcomeOf([] { static_cast<void>(nftText(goldenPlan("layers-iptables-flower"))); }),
                 ExitCode::kBadInput, "leave netdev out");
 }
 

@@ -236,7 +236,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"/flower/2/chain", 7, kBad, "\"chain\" is unknown"},
                     Change{"/flower/2/protocol", "802.1Q", kNo, "plan.flower[2].protocol"},
                     Change{"/flower/2/protocol", {}, kBad, "\"protocol\" is missing"},
-                    Change{"/flower/0/ipProtocol", "icmp", kNo, "plan.flower[0].ipProtocol"},
+                    Change{"/flower/0/ipProtocol", "icmp6", kNo, "plan.flower[0].ipProtocol"},
+                    Change{"/flower/0/ipProtocol", "6", kNo, "plan.flower[0].ipProtocol"},
+                    Change{"/flower/0/ipProtocol", "047", kNo, "plan.flower[0].ipProtocol"},
+                    Change{"/flower/0/ipProtocol", "0", kNo, "plan.flower[0].ipProtocol"},
+                    Change{"/flower/0/ipProtocol", "256", kNo, "plan.flower[0].ipProtocol"},
                     Change{"/flower/0/ipProtocol", "ipv6-icmp", kNo, "plan.flower[0].ipProtocol"},
                     Change{
                         "/flower/0/ipProtocol", {}, kBad, "ports are matched without tcp or udp"},

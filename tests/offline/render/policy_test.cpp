@@ -100,6 +100,33 @@ INSTANTIATE_TEST_SUITE_P(
                             "\"to\" is unknown"},
                     Refused{{{"default", {{{"protocol", "tcp"}}}}}, "\"ports\" is missing"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    Protocols, PolicyRefusal,
+    testing::Values(Refused{{{"protocols", 47}}, "policy.protocols must be a list"},
+                    Refused{{{"protocols", {"gre"}}}, "policy.protocols[0] must be an integer"},
+                    Refused{{{"protocols", {47, 256}}}, "policy.protocols[1] is 256"},
+                    Refused{{{"protocols", {-1}}}, "policy.protocols[0] is -1"},
+                    Refused{{{"protocols", {47, 132, 47}}}, "policy.protocols[2] is 47 a second"},
+                    Refused{{{"protocols", {0}}}, "extension header"},
+                    Refused{{{"protocols", {43}}}, "extension header"},
+                    Refused{{{"protocols", {44}}}, "extension header"},
+                    Refused{{{"protocols", {59}}}, "extension header"},
+                    Refused{{{"protocols", {60}}}, "extension header"},
+                    Refused{{{"protocols", {1}}}, "pass by default"},
+                    Refused{{{"protocols", {6}}}, "pass by default"},
+                    Refused{{{"protocols", {17}}}, "pass by default"},
+                    Refused{{{"protocols", {58}}}, "pass by default"},
+                    Refused{{{"protocols", {47}}, {"default", "drop"}}, "would never leave"},
+                    Refused{{{"protocols", {47}},
+                             {"default", {{{"protocol", "tcp"}, {"ports", "443"}}}}},
+                            "would never leave"}));
+
+TEST(PolicyProtocols, areReadInOrder) {
+  const Policy policy = policyWith({{"protocols", {47, 255, 2}}});
+  EXPECT_EQ(policy.protocols, (std::vector<std::uint8_t>{47, 255, 2}));
+  EXPECT_TRUE(policyWith({{"protocols", Json::array()}, {"default", "drop"}}).protocols.empty());
+}
+
 Json changed(const char* key, const Json& value) {
   Json entry = kAllow;
   entry[key] = value;
@@ -280,7 +307,8 @@ TEST(PolicyText, isRefusedAsADocument) {
 TEST(PolicyDigest, isOneForEverySpellingOfOnePolicy) {
   const std::string digest = policyWith({{"resolvers", {"2001:db8::53"}},
                                          {"allow", {kAllow}},
-                                         {"log", {{"rate", "1/second"}, {"burst", 5}}}})
+                                         {"log", {{"rate", "1/second"}, {"burst", 5}}},
+                                         {"protocols", {132}}})
                                  .digest;
   EXPECT_TRUE(isSha256Hex(digest));
   const Json other = {
@@ -288,7 +316,8 @@ TEST(PolicyDigest, isOneForEverySpellingOfOnePolicy) {
       {"allow",
        {{{"to", "172.31.0.1/32"}, {"protocol", "tcp"}, {"ports", "443-443"}, {"why", ""}}}},
       {"log", {{"rate", "60/minute"}, {"burst", 5}}},
-      {"layers", {"flower", "iptables"}},
+      {"layers", {"flower", "netdev", "iptables"}},
+      {"protocols", {132U}},
       {"deny", {"private", "transition"}},
       {"default", "pass"}};
   EXPECT_EQ(policyWith(other).digest, digest);
@@ -297,7 +326,7 @@ TEST(PolicyDigest, isOneForEverySpellingOfOnePolicy) {
                                                               {"log", false},
                                                               {"layers", {"flower"}},
                                                               {"deny", {"private"}},
-                                                              {"default", "drop"},
+                                                              {"protocols", {47}},
                                                               {"allow", Json::array()}}) {
     Json changedDocument = other;
     changedDocument[key] = value;
@@ -309,7 +338,8 @@ TEST(PolicyDigest, isOneForEverySpellingOfOnePolicy) {
 TEST(PolicyDigest, isThatOfTheDocumentWithItsDefaults) {
   EXPECT_EQ(policyWith(Json::object()).digest,
             sha256Hex(R"({"allow":[],"default":"pass","deny":["private","transition"],)"
-                      R"("layers":["iptables","flower"],"log":false,"resolvers":[],"version":1})"));
+                      R"("layers":["iptables","flower","netdev"],"log":false,"protocols":[],)"
+                      R"("resolvers":[],"version":1})"));
 }
 
 }  // namespace

@@ -77,6 +77,13 @@ Json anyPolicy() {
   }
   const int fallback = *rc::gen::inRange(0, 3);
   policy["default"] = fallback == 0 ? "pass" : "drop";
+  if (fallback == 0) {
+    for (const unsigned protocol : {41U, 47U, 132U}) {
+      if (*rc::gen::arbitrary<bool>()) {
+        policy["protocols"].push_back(protocol);
+      }
+    }
+  }
   if (fallback == 2) {
     policy["default"] = Json::array();
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
@@ -116,7 +123,7 @@ Packet anyPacket(const Policy& policy) {
   packet.family = to.family();
   packet.to = to.bytes();
   packet.protocol = static_cast<std::uint8_t>(*rc::gen::element<int>(
-      kProtocolTcp, kProtocolTcp, kProtocolUdp, kProtocolIcmpV6, 1, 41, 132));
+      kProtocolTcp, kProtocolTcp, kProtocolUdp, kProtocolIcmpV6, kProtocolIcmp, 4, 41, 132));
   packet.port = *rc::gen::element<std::uint16_t>(0, 1, 53, 54, 442, 443, 444, 49200, 49299, 65535);
   packet.syn = *rc::gen::arbitrary<bool>();
   packet.icmpType = *rc::gen::element<std::uint8_t>(128, 133, 135, 136, 143);
@@ -141,10 +148,7 @@ Packet unfragmentedFirst(Packet packet) {
 }
 
 std::vector<NetdevRule> netdevOf(const Policy& policy) {
-  return netdevRules(
-      orderedRules(policy),
-      policy.fallback == Policy::Default::kPass ? FilterAction::kPass : FilterAction::kDrop,
-      goldenLink());
+  return netdevRules(orderedRules(policy), goldenLink());
 }
 
 constexpr int kPacketsPerPolicy = 40;
@@ -156,11 +160,10 @@ TEST(EveryPolicy, meansTheSameInEveryLayerAsInItsList) {
     Plan plan;
     const Outcome outcome = outcomeOf([&] { plan = renderPlan(policy, goldenLink()); });
     RC_PRE(outcome.code == ExitCode::kDone);
-    const bool byDefault = policy.fallback == Policy::Default::kPass;
     const std::vector<NetdevRule> thirdLayer = netdevOf(policy);
     for (int i = 0; i < kPacketsPerPolicy; ++i) {
       const Packet packet = anyPacket(policy);
-      const bool list = listLets(rules, byDefault, packet);
+      const bool list = listLets(rules, packet);
       const EtherType type = packet.family == Family::kV4 ? EtherType::kIpv4 : EtherType::kIpv6;
       const bool flower = flowerLets(*plan.flower, type, packet);
       const bool netdev = netdevLets(thirdLayer, type, packet);

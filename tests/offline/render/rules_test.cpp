@@ -83,11 +83,25 @@ TEST(OrderedRules, keepMetadataAndNeighbourDiscoveryWhenNothingIsAsked) {
   EXPECT_EQ(
       namesOf(nothing, Family::kV4),
       (std::vector<std::string>{"DROP 169.254.169.254", "DROP 168.63.129.16",
-                                "DROP 100.100.100.200", "DROP 192.0.0.192", "ACCEPT 127.0.0.0/8"}));
+                                "DROP 100.100.100.200", "DROP 192.0.0.192", "ACCEPT 127.0.0.0/8",
+                                "ACCEPT p6", "ACCEPT p17", "ACCEPT p1", "DROP"}));
   EXPECT_EQ(
       namesOf(nothing, Family::kV6),
       (std::vector<std::string>{"DROP fd00:ec2::254", "ACCEPT ff02::1:ff00:0/104 p58 type135 hl255",
-                                "ACCEPT p58 type136 hl255", "ACCEPT ::1"}));
+                                "ACCEPT p58 type136 hl255", "ACCEPT ::1", "ACCEPT p6", "ACCEPT p17",
+                                "ACCEPT p58", "DROP"}));
+}
+
+TEST(OrderedRules, nameTheProtocolsThatPassByDefault) {
+  const Json named = {{"deny", {"203.0.113.0/24"}}, {"protocols", {47U, 132U}}};
+  const std::vector<std::string> v4 = namesOf(named, Family::kV4);
+  EXPECT_EQ(std::vector<std::string>(v4.end() - 7, v4.end()),
+            (std::vector<std::string>{"DROP 203.0.113.0/24", "ACCEPT p6", "ACCEPT p17", "ACCEPT p1",
+                                      "ACCEPT p47", "ACCEPT p132", "DROP"}));
+  const std::vector<std::string> v6 = namesOf(named, Family::kV6);
+  EXPECT_EQ(std::vector<std::string>(v6.end() - 6, v6.end()),
+            (std::vector<std::string>{"ACCEPT p6", "ACCEPT p17", "ACCEPT p58", "ACCEPT p47",
+                                      "ACCEPT p132", "DROP"}));
 }
 
 TEST(OrderedRules, carryLogPrefixesThatIptablesTakes) {
@@ -132,6 +146,10 @@ TEST(ShadowedExceptions, areRefusedNamingBoth) {
   EXPECT_EQ(render({{"default", list}}).code, ExitCode::kDone);
   const Outcome outcome = render({{"default", list}, {"deny", {"0.0.0.0/0"}}});
   expectRefusal(outcome, ExitCode::kBadInput, "any destination (default)");
+  // What passes because nothing was said is no exception that somebody believes in.
+  EXPECT_EQ(render({{"deny", {"0.0.0.0/0", "::/0"}}}).code, ExitCode::kDone);
+  expectRefusal(render({{"protocols", {47U}}, {"deny", {"0.0.0.0/0"}}}), ExitCode::kBadInput,
+                "any destination (protocols)");
   expectRefusal(outcome, ExitCode::kBadInput, "0.0.0.0/0");
 }
 

@@ -22,22 +22,16 @@ TEST(FlowerTranslation, givesARunOfDropsOnePrefAndAPassItsOwn) {
   for (const FlowerFilter& filter : filters) {
     places.emplace_back(filter.pref, filter.handle);
   }
-  EXPECT_EQ(places, (std::vector<std::pair<unsigned, unsigned>>{{101, 1},
-                                                                {101, 2},
-                                                                {101, 3},
-                                                                {101, 4},  // metadata
-                                                                {102, 1},  // the exception
-                                                                {103, 1},
-                                                                {103, 2},
-                                                                {103, 3},  // loopback, denied
-                                                                {104, 1},  // IPv6: metadata
-                                                                {105, 1},
-                                                                {106, 1},  // neighbour discovery
-                                                                {107, 1},  // loopback
-                                                                {108, 1},
-                                                                {109, 1},
-                                                                {110, 1},
-                                                                {111, 1}}));
+  EXPECT_EQ(places, (std::vector<std::pair<unsigned, unsigned>>{
+                        {101, 1}, {101, 2}, {101, 3}, {101, 4},  // metadata
+                        {102, 1},                                // the exception
+                        {103, 1}, {103, 2}, {103, 3},            // loopback, denied
+                        {104, 1}, {105, 1}, {106, 1},            // tcp, udp, icmp
+                        {107, 1},                                // IPv6: metadata
+                        {108, 1}, {109, 1},                      // neighbour discovery
+                        {110, 1},                                // loopback
+                        {111, 1}, {112, 1}, {113, 1},            // tcp, udp, icmpv6
+                        {114, 1}, {115, 1}, {116, 1}, {117, 1}}));
 }
 
 TEST(FlowerTranslation, endsInTheTail) {
@@ -52,16 +46,14 @@ TEST(FlowerTranslation, endsInTheTail) {
     }
     return result;
   };
-  const auto expected = [](FilterAction action) {
-    return std::vector<std::pair<EtherType, FilterAction>>{{EtherType::kArp, FilterAction::kPass},
-                                                           {EtherType::kIpv4, action},
-                                                           {EtherType::kIpv6, action},
-                                                           {EtherType::kAll, FilterAction::kDrop}};
-  };
-  EXPECT_EQ(tail(Json::object()), expected(FilterAction::kPass));
-  EXPECT_EQ(tail({{"default", "drop"}}), expected(FilterAction::kDrop));
-  EXPECT_EQ(tail({{"default", {{{"protocol", "tcp"}, {"ports", "443"}}}}}),
-            expected(FilterAction::kDrop));
+  const std::vector<std::pair<EtherType, FilterAction>> expected{
+      {EtherType::kArp, FilterAction::kPass},
+      {EtherType::kIpv4, FilterAction::kDrop},
+      {EtherType::kIpv6, FilterAction::kDrop},
+      {EtherType::kAll, FilterAction::kDrop}};
+  EXPECT_EQ(tail(Json::object()), expected);
+  EXPECT_EQ(tail({{"default", "drop"}}), expected);
+  EXPECT_EQ(tail({{"default", {{{"protocol", "tcp"}, {"ports", "443"}}}}}), expected);
 }
 
 TEST(FlowerTranslation, doesNotWriteTheFinalDropTwice) {
@@ -73,7 +65,7 @@ TEST(FlowerTranslation, doesNotWriteTheFinalDropTwice) {
     });
   };
   EXPECT_EQ(bareDrops({{"default", "drop"}}), 2);
-  EXPECT_EQ(bareDrops({{"default", "pass"}}), 0);
+  EXPECT_EQ(bareDrops({{"default", "pass"}}), 2);
   // What the policy denies itself is not the default's.
   EXPECT_EQ(bareDrops({{"default", "drop"}, {"deny", {"0.0.0.0/0"}}}), 3);
 }
@@ -104,7 +96,7 @@ TEST(FlowerTranslation, leavesOutWhatNarrowsADrop) {
   Rule rule = pass();
   rule.action = Action::kDrop;
   rule.to = Prefix::parse("10.0.0.0/8", "test");
-  const FlowerFilter filter = flowerFilters({rule}, FilterAction::kPass).front();
+  const FlowerFilter filter = flowerFilters({rule}).front();
   EXPECT_EQ(filter.to, rule.to);
   EXPECT_FALSE(filter.ipProtocol);
   EXPECT_FALSE(filter.ports);
@@ -112,19 +104,19 @@ TEST(FlowerTranslation, leavesOutWhatNarrowsADrop) {
 
 TEST(FlowerTranslation, refusesWhatItCannotExpress) {
   Rule rule = pass();
-  EXPECT_EQ(flowerFilters({rule}, FilterAction::kPass).front().ports, PortRange(443, 443));
+  EXPECT_EQ(flowerFilters({rule}).front().ports, PortRange(443, 443));
   rule.syn = true;
-  expectRefusal(outcomeOf([&] { static_cast<void>(flowerFilters({rule}, FilterAction::kPass)); }),
-                ExitCode::kBadInput, "TCP flags");
+  expectRefusal(outcomeOf([&] { static_cast<void>(flowerFilters({rule})); }), ExitCode::kBadInput,
+                "TCP flags");
 }
 
 TEST(FlowerTranslation, refusesMoreExceptionsThanPrefs) {
   constexpr std::size_t kRoom = kLastPref - kFirstPref + 1 - 4;  // less the tail
   std::vector<Rule> rules(kRoom, pass());
-  EXPECT_EQ(flowerFilters(rules, FilterAction::kPass).back().pref, kLastPref);
+  EXPECT_EQ(flowerFilters(rules).back().pref, kLastPref);
   rules.push_back(pass());
-  expectRefusal(outcomeOf([&] { static_cast<void>(flowerFilters(rules, FilterAction::kPass)); }),
-                ExitCode::kBadInput, "65435 prefs");
+  expectRefusal(outcomeOf([&] { static_cast<void>(flowerFilters(rules)); }), ExitCode::kBadInput,
+                "65435 prefs");
 }
 
 TEST(IptablesTranslation, keepsEveryRuleInItsFamily) {
@@ -142,7 +134,7 @@ TEST(IptablesTranslation, writesAPrefixOfEverythingAsNone) {
   Rule rule = pass();
   rule.to = Prefix::parse("0.0.0.0/0", "test");
   EXPECT_FALSE(iptablesRules({rule}, std::nullopt).v4.front().to);
-  EXPECT_FALSE(flowerFilters({rule}, FilterAction::kPass).front().to);
+  EXPECT_FALSE(flowerFilters({rule}).front().to);
 }
 
 TEST(IptablesTranslation, doesNotInventARate) {
@@ -157,7 +149,7 @@ TEST(IptablesTranslation, doesNotInventARate) {
 TEST(RenderedPlan, isRefusedWhenItIsEmpty) {
   Policy policy = policyWith(Json::object());
   EXPECT_GT(renderPlan(policy, goldenLink()).ruleCount(), 0U);
-  policy.iptables = policy.flower = false;
+  policy.iptables = policy.flower = policy.netdev = false;
   expectRefusal(outcomeOf([&] { static_cast<void>(renderPlan(policy, goldenLink())); }),
                 ExitCode::kEmptyPlan, "without a rule");
 }

@@ -37,10 +37,11 @@ TEST(Captures, WhatTheApplierBuiltIsContainedOnBothKernels) {
     EXPECT_EQ(verdict.v4, plan.iptables ? plan.iptables->v4.size() : 0) << name;
     EXPECT_EQ(verdict.v6, plan.iptables ? plan.iptables->v6.size() : 0) << name;
     EXPECT_EQ(verdict.flower, plan.flower ? plan.flower->size() : 0) << name;
+    EXPECT_EQ(verdict.netdev, plan.netdev ? plan.netdev->size() : 0) << name;
     ASSERT_TRUE(verdict.readback);
     digests[name.substr(0, name.find_last_of('-'))].insert(*verdict.readback);
   }
-  EXPECT_EQ(digests.size(), 6U);
+  EXPECT_EQ(digests.size(), 7U);
   std::set<std::string> all;
   for (const auto& [policy, both] : digests) {
     EXPECT_EQ(both.size(), 1U) << policy << " reads back differently on the two kernels";
@@ -139,8 +140,8 @@ TEST(Judge, AnotherPolicyIsRefusedRuleByRule) {
   const Verdict verdict = judged(f);
   EXPECT_EQ(verdict.code, ExitCode::kRefused);
   EXPECT_EQ(verdict.policy, f.policy.digest);
-  EXPECT_THAT(reasonsOf(verdict), HasSubstr("iptables v4: 15 rules are there, expected 7"));
-  EXPECT_THAT(reasonsOf(verdict), HasSubstr("flower: 18 filters are there, expected"));
+  EXPECT_THAT(reasonsOf(verdict), HasSubstr("iptables v4: 20 rules are there, expected 11"));
+  EXPECT_THAT(reasonsOf(verdict), HasSubstr("flower: 24 filters are there, expected"));
 }
 
 TEST(Judge, ALayerThatWasNotAskedForMayNotBeThere) {
@@ -152,7 +153,7 @@ TEST(Judge, ALayerThatWasNotAskedForMayNotBeThere) {
   const std::string reasons = reasonsOf(judged(f));
   EXPECT_THAT(reasons, HasSubstr("qdiscs: link 2 has 1 qdiscs clsact, expected 0"));
   EXPECT_THAT(reasons, HasSubstr("chain 0 is there, expected none"));
-  EXPECT_THAT(reasons, HasSubstr("flower: 16 filters are there, expected 0"));
+  EXPECT_THAT(reasons, HasSubstr("flower: 22 filters are there, expected 0"));
 }
 
 TEST(Judge, AnotherLinkOrNamespaceIsExitSeven) {

@@ -25,9 +25,11 @@ std::string file(const std::string& name) {
 
 Policy policy() { return readPolicy(std::string_view(file("netdev.policy.json"))); }
 Link link(const std::string& kernel) {
-  return readLink(parseDocument(file("netdev-link-" + kernel + ".json"), "link"), "link");
+  return readLink(parseDocument(file("link-" + kernel + ".json"), "link"), "link");
 }
-std::string capture(const std::string& kernel) { return file("netdev-" + kernel + ".json"); }
+std::string capture(const std::string& kernel) {
+  return file("contained-netdev-" + kernel + ".json");
+}
 
 Verdict judged(const std::string& text, const std::string& kernel) {
   return judge(policy(), renderPlan(policy(), link(kernel)), readCapture(text), true);
@@ -42,9 +44,9 @@ std::string reasons(const Verdict& verdict) {
 }
 
 class NetdevReadback : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, NetdevReadback, testing::Values("6.1", "6.18"),
+INSTANTIATE_TEST_SUITE_P(Kernels, NetdevReadback, testing::Values("6.1", "6.12"),
                          [](const auto& kernel) {
-                           return kernel.param == "6.1" ? "Linux6_1" : "Linux6_18";
+                           return kernel.param == "6.1" ? "Linux6_1" : "Linux6_12";
                          });
 
 TEST_P(NetdevReadback, IsContainedAndCounted) {

@@ -16,9 +16,9 @@ constexpr std::size_t kDropMetadata = 6;
 constexpr std::size_t kPinhole = 10;
 constexpr std::size_t kPort = 11;
 constexpr std::size_t kDrop = 14;
-constexpr std::size_t kSolicit = 15 + 4;
-constexpr std::size_t kAdvert = 15 + 5;
-constexpr std::size_t kDropV6Bits = 15 + 10;
+constexpr std::size_t kSolicit = 20 + 4;
+constexpr std::size_t kAdvert = 20 + 5;
+constexpr std::size_t kDropV6Bits = 20 + 10;
 
 struct Edit {
   const char* name;
@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Edit{"chain policy", DumpId::kNftChains, 0, set("5", be32(0)),
                          "NFTA_CHAIN_POLICY: is 0, expected 1"},
                     Edit{"chain uses", DumpId::kNftChains, 0, set("6", be32(16)),
-                         "NFTA_CHAIN_USE: is 16, expected 15, the rules that were read"},
+                         "NFTA_CHAIN_USE: is 16, expected 20, the rules that were read"},
                     Edit{"chain type", DumpId::kNftChains, 0, set("7", text("route")),
                          "NFTA_CHAIN_TYPE: is \"route\", expected filter"},
                     Edit{"chain flags", DumpId::kNftChains, 0,
@@ -302,6 +302,7 @@ TEST(NftEdits, HandlesAndCountersCarryNoMeaning) {
   edit(f.capture, DumpId::kNftTables, 0, set("4", be64(77)));
   edit(f.capture, DumpId::kNftChains, 0, set("2", be64(78)));
   edit(f.capture, DumpId::kNftRules, kDrop, set("3", be64(79)));
+  edit(f.capture, DumpId::kNftRules, kDrop + 1, set("6", be64(79)));  // which names the one before
   edit(f.capture, DumpId::kNftRules, kDrop, set("4/1[2]/2/1", be64(80)));
   edit(f.capture, DumpId::kNftRules, kDrop, set("4/1[2]/2/2", be64(81)));
   edit(f.capture, DumpId::kNftGenerationBefore, 0, set("2", be32(82)));
@@ -319,7 +320,7 @@ TEST(NftEdits, RulesKeepTheirOrder) {
   std::swap(rules.at(kDropMetadata), rules.at(kDropMetadata + 1));
   EXPECT_THAT(reasonsOf(judged(f)), testing::HasSubstr("NFTA_RULE_POSITION: follows rule"));
   // Also when the kernel itself would say so: handles and positions repaired.
-  for (std::size_t i = 0; i < 15; ++i) {
+  for (std::size_t i = 0; i < 20; ++i) {
     edit(f.capture, DumpId::kNftRules, i, [i](Attributes& all) {
       at(all, "3").value = be64(i + 100);
       if (i > 0) {
@@ -336,9 +337,11 @@ TEST(NftEdits, AMissingRuleIsNamed) {
   Fixture f = fixture("contained-small-6.1");
   auto& rules = messages(f.capture, DumpId::kNftRules);
   rules.erase(rules.begin() + kDrop);
-  edit(f.capture, DumpId::kNftChains, 0, set("6", be32(14)));
+  // As the kernel would say it: one rule fewer, and the next one behind the one before.
+  edit(f.capture, DumpId::kNftChains, 0, set("6", be32(19)));
+  edit(f.capture, DumpId::kNftRules, kDrop, set("6", be64(15)));
   EXPECT_THAT(judged(f).reasons,
-              testing::IsSupersetOf({"iptables v4: 14 rules are there, expected 15",
+              testing::IsSupersetOf({"iptables v4: 19 rules are there, expected 20",
                                      "iptables v4 #15: drop 203.0.113.0/24 is missing (denied)"}));
 }
 

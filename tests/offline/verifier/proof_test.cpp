@@ -90,9 +90,8 @@ TEST(Proof, MetadataIsDeniedEvenToAnEmptyDenyList) {
   const Policy policy = policyOf(R"({"version":1,"deny":[]})");
   const Plan plan = renderPlan(policy, kLink);
   ASSERT_EQ(refusal(policy, plan), "");
-  EXPECT_EQ(
-      refusal(policy, withoutPrefix(plan, "169.254.169.254/32")),
-      "tcp 169.254.169.254:1 may leave by iptables, where no rule matches; the policy denies it");
+  EXPECT_EQ(refusal(policy, withoutPrefix(plan, "169.254.169.254/32")),
+            "tcp 169.254.169.254:1 may leave by iptables v4 #5; the policy denies it");
 }
 
 TEST(Proof, AWidenedPinholeIsNamedByItsFirstPort) {
@@ -166,8 +165,14 @@ bool means(const Policy& policy, bool onTheWire, const Prefix& to, std::uint8_t 
       return false;
     }
   }
-  return policy.fallback == Policy::Default::kPass ||
-         std::any_of(policy.defaultPasses.begin(), policy.defaultPasses.end(),
+  const auto named = [&] {
+    return std::find(policy.protocols.begin(), policy.protocols.end(), protocol) !=
+           policy.protocols.end();
+  };
+  if (policy.fallback == Policy::Default::kPass) {
+    return protocol == 1 || protocol == 6 || protocol == 17 || named();
+  }
+  return std::any_of(policy.defaultPasses.begin(), policy.defaultPasses.end(),
                      [&](const DefaultPass& entry) {
                        return protocol == static_cast<std::uint8_t>(entry.protocol) &&
                               entry.ports.first() <= port && port <= entry.ports.last();
@@ -207,6 +212,11 @@ Json randomPolicy() {
       policy["default"] = {service(), service()};
       break;
     default:
+      for (const unsigned protocol : {4U, 41U, 47U}) {
+        if (*rc::gen::arbitrary<bool>()) {
+          policy["protocols"].push_back(protocol);
+        }
+      }
       break;
   }
   return policy;
@@ -230,7 +240,8 @@ TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
                              "203.0.113.8", "192.0.2.53", "198.51.100.9", "8.8.8.8", "127.0.0.1",
                              "169.254.169.254", "168.63.129.16", "168.63.129.17"}) {
       const Prefix to = Prefix::parse(text, "test");
-      for (const std::uint8_t protocol : std::initializer_list<std::uint8_t>{1, 6, 17}) {
+      for (const std::uint8_t protocol :
+           std::initializer_list<std::uint8_t>{1, 4, 6, 17, 41, 47, 58}) {
         for (const std::uint16_t port : std::initializer_list<std::uint16_t>{
                  1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
           for (const bool onTheWire : {false, true}) {

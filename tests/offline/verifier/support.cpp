@@ -90,11 +90,6 @@ Fixture fixture(const std::string& name) {
   const auto dash = name.find_last_of('-');
   const std::string kernel = name.substr(dash + 1);
   const std::string contained = "contained-";
-  if (name.starts_with("netdev-")) {  // netdev-KERNEL, of a link of its own
-    return {readPolicy(std::string_view(fileText("netdev.policy.json"))),
-            readLink(parseDocument(fileText("netdev-link-" + kernel + ".json"), "link"), "link"),
-            readCapture(fileText(name + ".json"))};
-  }
   const std::string policy =
       name.starts_with(contained) ? name.substr(contained.size(), dash - contained.size()) : "tiny";
   return {readPolicy(std::string_view(fileText(policy + ".policy.json"))),

@@ -17,9 +17,9 @@ constexpr std::size_t kMetadata = 1;  // pref 101 handle 1
 constexpr std::size_t kPinhole = 6;   // pref 102 handle 1
 constexpr std::size_t kPort = 8;      // pref 103 handle 1
 constexpr std::size_t kDrop = 11;     // pref 104 handle 2: 203.0.113.0/24
-constexpr std::size_t kAdvert = 17;   // pref 107 handle 1
-constexpr std::size_t kDropV6 = 20;   // pref 108 handle 2: 2001:db8:dead::/48
-constexpr std::size_t kTail = 29;     // pref 112 handle 1: all
+constexpr std::size_t kAdvert = 23;   // pref 110 handle 1
+constexpr std::size_t kDropV6 = 26;   // pref 111 handle 2: 2001:db8:dead::/48
+constexpr std::size_t kTail = 41;     // pref 118 handle 1: all
 // Offsets from nlmsghdr, of struct tcmsg.
 constexpr std::size_t kFamilyAt = 16;
 constexpr std::size_t kIndexAt = 20;
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
              "flower pref 104 handle 0x2: RTM_NEWTFILTER/TCA_OPTIONS/TCA_FLOWER_KEY_ETH_TYPE"},
         Edit{"ether type gone", kFilters, kDrop, drop("2/8"), "TCA_FLOWER_KEY_ETH_TYPE"},
         Edit{"ether type in the tail", kFilters, kTail, add("2/22", 8, be16(0x0800)),
-             "flower pref 112 handle 0x1: RTM_NEWTFILTER/TCA_OPTIONS/TCA_FLOWER_KEY_ETH_TYPE"},
+             "flower pref 118 handle 0x1: RTM_NEWTFILTER/TCA_OPTIONS/TCA_FLOWER_KEY_ETH_TYPE"},
         Edit{"destination", kFilters, kDrop, set("2/12", {203, 0, 112, 0}),
              "flower pref 104 handle 0x2: destination is 203.0.112.0/24, expected 203.0.113.0/24 "
              "(denied)"},
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
              "matches everything, expected the key to be absent then"},
         Edit{"v6 destination", kFilters, kDropV6,
              [](Attributes& all) { at(all, "2/16").value[5] ^= 1; },
-             "flower pref 108 handle 0x2: destination is 2001:db8:deac::/48"},
+             "flower pref 111 handle 0x2: destination is 2001:db8:deac::/48"},
         Edit{"source too", kFilters, kDrop, add("2/12", TCA_FLOWER_KEY_IPV4_SRC, {10, 0, 0, 1}),
              "TCA_FLOWER_KEY_IPV4_SRC"},
         Edit{"protocol on a drop", kFilters, kDrop, add("2/12", TCA_FLOWER_KEY_IP_PROTO, {6}),
@@ -120,13 +120,13 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"ports of another protocol", kFilters, kPort, set("2/9", {6}),
              "TCA_FLOWER_KEY_UDP_DST"},
         Edit{"icmp type", kFilters, kAdvert, set("2/55", {128}),
-             "flower pref 107 handle 0x1: ICMPv6 type is 128, expected 136"},
+             "flower pref 110 handle 0x1: ICMPv6 type is 128, expected 136"},
         Edit{"icmp type mask", kFilters, kAdvert, set("2/56", {0xfe}),
              "TCA_FLOWER_KEY_ICMPV6_TYPE_MASK: is 254, expected 255"},
         Edit{"icmp code", kFilters, kAdvert, add("2/55", TCA_FLOWER_KEY_ICMPV6_CODE, {0}),
              "TCA_FLOWER_KEY_ICMPV6_CODE"},
         Edit{"hop limit", kFilters, kAdvert, set("2/75", {64}),
-             "flower pref 107 handle 0x1: hop limit is 64, expected 255"},
+             "flower pref 110 handle 0x1: hop limit is 64, expected 255"},
         Edit{"hop limit mask", kFilters, kAdvert, set("2/76", {0x7f}),
              "TCA_FLOWER_KEY_IP_TTL_MASK: is 127, expected 255"},
         Edit{"hop limit gone", kFilters, kAdvert,
@@ -350,7 +350,7 @@ TEST(TcEdits, AMissingFilterIsNamed) {
   filters.erase(filters.begin() + kDrop);
   EXPECT_THAT(judged(f).reasons,
               testing::IsSupersetOf(
-                  {"flower: 17 filters are there, expected 18",
+                  {"flower: 23 filters are there, expected 24",
                    "flower pref 104 handle 0x2: drop 203.0.113.0/24 is missing (denied)"}));
 }
 
