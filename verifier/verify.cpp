@@ -298,13 +298,15 @@ Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bo
     checkEnvelopes(capture, findings);
     if (!hasSecondReading(capture)) {
       verdict.unchecked.emplace_back("links and traffic control were read only once");
-    } else if (findings.empty()) {
-      compareReadings(capture, findings);
     }
     std::vector<LinkState> links;
     if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
       checkPrograms(capture, plan.link.index, verdict.unchecked, findings);
       judgeRules(policy, plan, capture, links, explain, verdict, findings);
+      // Last: what is there says more than that it changed.
+      if (hasSecondReading(capture)) {
+        compareReadings(capture, findings);
+      }
       if (findings.empty()) {
         verdict.code = ExitCode::kDone;
       }

@@ -44,7 +44,7 @@ TEST(Captures, WhatTheApplierBuiltIsContainedOnBothKernels) {
   EXPECT_EQ(digests.size(), 7U);
   std::set<std::string> all;
   for (const auto& [policy, both] : digests) {
-    EXPECT_EQ(both.size(), 1U) << policy << " reads back differently on the two kernels";
+    EXPECT_EQ(both.size(), 1U) << policy << " reads back differently on another kernel";
     all.insert(both.begin(), both.end());
   }
   EXPECT_EQ(all.size(), digests.size()) << "two policies read back as the same";

@@ -52,6 +52,9 @@ std::vector<std::string> captureNames() {
       names.push_back(std::string("contained-") + policy + "-" + kernel);
     }
   }
+#ifndef VETHGATE_SLOW
+  names.push_back("contained-netdev-6.18");
+#endif
   return names;
 }
 

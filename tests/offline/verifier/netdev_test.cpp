@@ -44,10 +44,8 @@ std::string reasons(const Verdict& verdict) {
 }
 
 class NetdevReadback : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, NetdevReadback, testing::Values("6.1", "6.12"),
-                         [](const auto& kernel) {
-                           return kernel.param == "6.1" ? "Linux6_1" : "Linux6_12";
-                         });
+INSTANTIATE_TEST_SUITE_P(Kernels, NetdevReadback, testing::Values("6.1", "6.12", "6.18"),
+                         [](const auto& kernel) { return "Linux6_" + kernel.param.substr(2); });
 
 TEST_P(NetdevReadback, IsContainedAndCounted) {
   const Verdict verdict = judged(capture(GetParam()), GetParam());

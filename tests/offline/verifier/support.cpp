@@ -97,6 +97,13 @@ Fixture fixture(const std::string& name) {
           readCapture(fileText(name + ".json"))};
 }
 
+Fixture readOnce(Fixture fixture) {
+  for (std::size_t i = 0; i < kReadTwice; ++i) {
+    fixture.capture.dump(againOf(static_cast<DumpId>(i))).reset();
+  }
+  return fixture;
+}
+
 Fixture readTwice(Fixture fixture) {
   for (std::size_t i = 0; i < kReadTwice; ++i) {
     const auto id = static_cast<DumpId>(i);

@@ -36,6 +36,8 @@ struct Fixture {
 // The same with a second reading that repeats the first, as a namespace at rest gives it, and with
 // no programs on its links.
 [[nodiscard]] Fixture readTwice(Fixture fixture);
+// Without the second reading: an edit of the first one is then all that there is.
+[[nodiscard]] Fixture readOnce(Fixture fixture);
 
 [[nodiscard]] Verdict judged(const Fixture& fixture);
 // All reasons, one a line.

@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
         Poke{"chain parent", DumpId::kChainsEgress, 0, kParentAt, {1}, "parent ffff:0001"}));
 
 TEST(TcEdits, TimesCountersAndIndexesCarryNoMeaning) {
-  Fixture f = fixture("contained-small-6.1");
+  Fixture f = readOnce(fixture("contained-small-6.1"));
   const auto before = judged(f);
   edit(f.capture, kFilters, kDrop, gact(0, 4711));
   edit(f.capture, kFilters, kDrop, set("2/3/1/2/1", Bytes(32, 7)));
@@ -299,14 +299,14 @@ TEST(TcEdits, TimesCountersAndIndexesCarryNoMeaning) {
 }
 
 TEST(TcEdits, MoreThan32BitsOfPacketsAreCounted) {
-  Fixture f = fixture("contained-small-6.1");
+  Fixture f = readOnce(fixture("contained-small-6.1"));
   edit(f.capture, kFilters, kDrop, add("2/3/1/4/1", TCA_STATS_PKT64, {0, 0, 0, 0, 2, 0, 0, 0}));
   EXPECT_THAT(judged(f).drops, testing::Contains(testing::Pair("flower 104/0x2 drop 203.0.113.0/24",
                                                                std::uint64_t{2} << 32)));
 }
 
 TEST(TcEdits, FiltersOfOnePrefHaveNoOrderButPrefsHave) {
-  Fixture f = fixture("contained-small-6.1");
+  Fixture f = readOnce(fixture("contained-small-6.1"));
   auto& filters = messages(f.capture, kFilters);
   std::swap(filters.at(kMetadata), filters.at(kMetadata + 1));
   EXPECT_EQ(reasonsOf(judged(f)), "");
