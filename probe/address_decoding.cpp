@@ -37,6 +37,7 @@ constexpr AttributeTable kAddressTable{"RTM_NEWADDR", kAddressSpecs};
 struct AddressState {
   std::uint32_t link;
   Address address;
+  Prefix onLink;  // of the other end, where there is one
 };
 
 [[noreturn]] void refuse(const std::string& problem) {
@@ -73,30 +74,76 @@ AddressState decodeAddress(const RawMessage& message) {
   }
   std::array<std::uint8_t, 16> value{};
   std::copy(bytes->begin(), bytes->end(), value.begin());
-  return {info.ifa_index, Address(info.ifa_family == AF_INET ? Family::kV4 : Family::kV6, value)};
+  const Family family = info.ifa_family == AF_INET ? Family::kV4 : Family::kV6;
+  const Address own(family, value);
+  if (info.ifa_prefixlen > own.bits()) {
+    refuse("an address has a prefix length of " + std::to_string(info.ifa_prefixlen));
+  }
+  if (address && address->size() == size) {
+    std::copy(address->begin(), address->end(), value.begin());
+  }
+  return {info.ifa_index, own, Prefix::network(Address(family, value), info.ifa_prefixlen)};
+}
+
+std::vector<AddressState> decodeAll(std::span<const RawMessage> dump) {
+  if (dump.empty() || readDone(dump.back()).error != 0) {
+    throw Failure(ExitCode::kRefused, "the dump of addresses has no successful end");
+  }
+  std::vector<AddressState> states;
+  for (const RawMessage& message : dump.first(dump.size() - 1)) {
+    states.push_back(decodeAddress(message));
+  }
+  return states;
+}
+
+template <class Value>
+void sortOnce(std::vector<Value>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// RFC 1122 3.2.1.3, RFC 4291 2.5.3.
+bool isLoopback(const Address& address) {
+  static const std::array loopback{Prefix::parse("127.0.0.0/8", "loopback"),
+                                   Prefix::parse("::1", "loopback")};
+  return std::any_of(loopback.begin(), loopback.end(),
+                     [&](const Prefix& prefix) { return prefix.contains(Prefix::host(address)); });
 }
 
 }  // namespace
 
 std::vector<Address> decodeAddresses(std::span<const RawMessage> dump, std::uint32_t index) {
-  if (dump.empty() || readDone(dump.back()).error != 0) {
-    throw Failure(ExitCode::kRefused, "the dump of addresses has no successful end");
-  }
   std::vector<Address> addresses;
-  for (const RawMessage& message : dump.first(dump.size() - 1)) {
-    const AddressState state = decodeAddress(message);
+  for (const AddressState& state : decodeAll(dump)) {
     if (state.link == index) {
       addresses.push_back(state.address);
     }
   }
-  std::sort(addresses.begin(), addresses.end());
-  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  sortOnce(addresses);
   if (addresses.size() > kMaxLinkAddresses) {
     throw Failure(ExitCode::kWrongNamespace,
                   "link " + std::to_string(index) + " has " + std::to_string(addresses.size()) +
                       " addresses, expected at most " + std::to_string(kMaxLinkAddresses));
   }
   return addresses;
+}
+
+Surroundings decodeSurroundings(std::span<const RawMessage> dump) {
+  Surroundings result;
+  for (const AddressState& state : decodeAll(dump)) {
+    if (!isLoopback(state.address)) {
+      result.own.push_back(state.address);
+      result.onLink.push_back(state.onLink);
+    }
+  }
+  sortOnce(result.own);
+  sortOnce(result.onLink);
+  if (result.own.size() > kMaxHostAddresses) {
+    throw Failure(ExitCode::kWrongNamespace,
+                  "the namespace has " + std::to_string(result.own.size()) +
+                      " addresses, expected at most " + std::to_string(kMaxHostAddresses));
+  }
+  return result;
 }
 
 }  // namespace vethgate

@@ -49,4 +49,14 @@ extern const AttributeTable kLinkTable;
 [[nodiscard]] std::vector<Address> decodeAddresses(std::span<const RawMessage> dump,
                                                    std::uint32_t index);
 
+// What a namespace answers to and reaches without a router: each address, and the prefix that the
+// kernel takes to lie on its link. Ascending, without repeats; loopback is left out.
+struct Surroundings {
+  std::vector<Address> own;
+  std::vector<Prefix> onLink;
+};
+inline constexpr std::size_t kMaxHostAddresses = 16'384;
+// The same dump of the host's namespace. Failure(kWrongNamespace) for more than kMaxHostAddresses.
+[[nodiscard]] Surroundings decodeSurroundings(std::span<const RawMessage> dump);
+
 }  // namespace vethgate

@@ -1,0 +1,95 @@
+// vethgate: the worker's command. It must not know how a namespace is contained, only whom to ask.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/program.hpp"
+#include "docker/engine/engine.hpp"
+#include "docker/establish/establish.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+constexpr const char* kImage = "vethgate:" VETHGATE_VERSION;
+
+// A signal then waits for the end of the step that it came in, so that what the step made is
+// removed before this process ends.
+void deferSignals() {
+  sigset_t deferred;
+  sigemptyset(&deferred);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&deferred, signal);
+  }
+  if (sigprocmask(SIG_BLOCK, &deferred, nullptr) != 0 || std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
+    throw Failure(ExitCode::kDefect, "the signals cannot be blocked");
+  }
+}
+
+std::uint64_t unixNow() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+int runEstablish(const std::string& socket) {
+  const EstablishRequest request =
+      readRequest(readAll(STDIN_FILENO, "request", kMaxDocumentBytes), kImage);
+  const Engine engine(socket);
+  const Established made = establish(engine, request, unixNow());
+  try {
+    writeAll(STDOUT_FILENO, answerText(request, made));
+  } catch (const Failure&) {
+    // Nobody learned of the namespace, so nobody will release it.
+    static_cast<void>(release(engine, request.owner, request.job));
+    throw;
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int runRelease(const std::string& socket, const std::string& owner, const std::string& job) {
+  const std::size_t removed =
+      release(Engine(socket), checkedId(owner, "--owner"), checkedId(job, "JOB"));
+  writeAll(STDOUT_FILENO, R"({"released":)" + std::to_string(removed) + "}\n");
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int run(int argc, char** argv) {
+  deferSignals();
+  CLI::App app("Contained network namespaces for jobs, in a container engine.");
+  app.set_version_flag("--version", VETHGATE_VERSION);
+  app.require_subcommand(1);
+  std::string socket = kDefaultSocket;
+  std::string owner;
+  std::string job;
+  const auto command = [&](const char* name, const char* what) {
+    CLI::App* const sub = app.add_subcommand(name, what);
+    sub->add_option("--engine", socket,
+                    "the engine's unix socket, " + std::string(kDefaultSocket) + " unless given");
+    return sub;
+  };
+  CLI::App* const establishing =
+      command("establish", "reads a request, makes and proves a contained namespace, and answers");
+  CLI::App* const releasing =
+      command("release", "removes the holder and the helpers of a job, if there are any");
+  releasing->add_option("JOB", job, "the job's id")->required();
+  releasing->add_option("--owner", owner, "whose job it is")->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    badInput(error.what());
+  }
+  return *establishing ? runEstablish(socket) : runRelease(socket, owner, job);
+}
+
+}  // namespace
+}  // namespace vethgate::docker
+
+int main(int argc, char** argv) {
+  return vethgate::runMain("vethgate", [&] { return vethgate::docker::run(argc, argv); });
+}

@@ -1,0 +1,53 @@
+// The containers of one attempt: named and labelled before they are asked for, removed together,
+// and given up only on the engine's own word that each is gone.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "docker/engine/engine.hpp"
+
+namespace vethgate::docker {
+
+inline constexpr const char* kOwnerLabel = "vethgate.owner";
+inline constexpr const char* kJobLabel = "vethgate.job";
+inline constexpr const char* kRoleLabel = "vethgate.role";  // kHolderRole or kHelperRole
+inline constexpr const char* kRemoveAfterLabel = "vethgate.remove-after";  // unix second, decimal
+// Tells the containers of one attempt from those of another for the same job.
+inline constexpr const char* kAttemptLabel = "vethgate.attempt";
+inline constexpr const char* kHolderRole = "holder";
+inline constexpr const char* kHelperRole = "helper";
+
+[[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
+[[nodiscard]] std::string helperName(const std::string& job, const std::string& verb);
+
+// From several threads at once.
+class Custody {
+ public:
+  // `base`: owner, job and stamp; role and attempt are added here.
+  Custody(const Engine& engine, Labels base);
+  Custody(const Custody&) = delete;
+  Custody& operator=(const Custody&) = delete;
+
+  // Creates the container that `spec` describes, under the attempt's labels, and returns its id.
+  [[nodiscard]] std::string create(ContainerSpec spec, const char* role, const Deadline& deadline);
+  // Removes it; whatever the engine says of that, it stays in custody until it is confirmed gone.
+  void discard(const std::string& id, const Deadline& deadline);
+  // Removes everything of the attempt but `kept`, helpers first, until the engine lists none and
+  // knows none of the names, or the deadline passes. Returns what may still exist.
+  [[nodiscard]] std::vector<std::string> removeAll(const std::string& kept,
+                                                   const Deadline& deadline);
+
+ private:
+  [[nodiscard]] std::vector<std::string> present(const std::string& kept,
+                                                 const Deadline& deadline) const;
+
+  const Engine& engine_;
+  Labels labels_;
+  std::mutex mutex_;
+  std::vector<std::string> names_;  // of every create that was ever sent
+};
+
+}  // namespace vethgate::docker

@@ -1,0 +1,445 @@
+#include "docker/establish/establish.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "docker/establish/custody.hpp"
+#include "docker/establish/helper.hpp"
+#include "docker/establish/seccomp_profile.hpp"
+#include "render/link.hpp"
+#include "render/plan.hpp"
+#include "render/policy.hpp"
+#include "render/render.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+// From the first call to the answer, if the job's own deadline is not nearer.
+constexpr std::chrono::milliseconds kEstablishTime{120'000};
+// For removing what a failed attempt left; beyond the attempt's own time.
+constexpr std::chrono::milliseconds kRemovalTime{30'000};
+// A sweep may remove the containers this long after the job's deadline.
+constexpr std::uint64_t kGraceSeconds = 3'600;
+// How a container finds the host: docker is asked for this name, podman has its own.
+constexpr const char* kDockerHostName = "vethgate-host";
+constexpr const char* kPodmanHostName = "host.containers.internal";
+
+using Clock = std::chrono::steady_clock;
+
+class Timings {
+ public:
+  // Runs `step` and notes how long it took; from several threads at once.
+  template <class Step>
+  auto of(const char* name, const Step& step) {
+    const auto started = Clock::now();
+    auto result = step();
+    note(name, started);
+    return result;
+  }
+  void note(const char* name, Clock::time_point started) {
+    const auto took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started).count();
+    const std::lock_guard lock(mutex_);
+    entries_.emplace_back(name, took);
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> take() {
+    const std::lock_guard lock(mutex_);
+    return std::move(entries_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, std::int64_t>> entries_;
+};
+
+// The commands block these signals: a pending one means that the caller has given up.
+void refuseWhenCancelled() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  if (sigpending(&pending) == 0 &&
+      (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+       sigismember(&pending, SIGHUP) == 1)) {
+    throw Failure(ExitCode::kDeadline, "a signal ended the attempt");
+  }
+}
+
+std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now) {
+  if (deadline <= now) {
+    throw Failure(ExitCode::kDeadline, "the request's deadline has passed");
+  }
+  const auto whole = static_cast<std::uint64_t>(kEstablishTime.count() / 1'000);
+  return deadline - now > whole ? kEstablishTime
+                                : std::chrono::milliseconds((deadline - now) * 1'000);
+}
+
+std::uint64_t stampFor(std::uint64_t deadline) {
+  constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
+  return deadline > kLast - kGraceSeconds ? kLast : deadline + kGraceSeconds;
+}
+
+// Rules are put into a namespace of the host's kernel, whatever the job will run under.
+std::string hostRuntime(const Info& info) {
+  for (const char* wanted : {"runc", "crun"}) {
+    for (const Runtime& runtime : info.runtimes) {
+      if (runtime.name == wanted) {
+        return wanted;
+      }
+    }
+  }
+  throw Failure(ExitCode::kUnsupported,
+                "the engine has neither runc nor crun, and helpers need one of them");
+}
+
+Json parsed(const std::string& text, const std::string& what) {
+  try {
+    return parseDocument(text, what, kMaxStdoutBytes);
+  } catch (const Failure& failure) {
+    throw Failure(ExitCode::kRefused, failure.what());
+  }
+}
+
+// Reading what a helper said: a document of ours that is not one is a refusal, whoever made it.
+template <class Read>
+auto reading(const Read& read) {
+  try {
+    return read();
+  } catch (const Failure& failure) {
+    if (failure.code() == ExitCode::kBadInput) {
+      throw Failure(ExitCode::kRefused, failure.what());
+    }
+    throw;
+  }
+}
+
+template <class Value, class Parse>
+void readList(const Json& list, const std::string& path, std::vector<Value>& into,
+              const Parse& parse) {
+  for (const Json& entry : asArray(list, path)) {
+    into.push_back(parse(asText(entry, path)));
+  }
+}
+
+Address addressOf(const std::string& text) {
+  const std::optional<Address> address = Address::parse(text);
+  if (!address) {
+    badInput("\"" + text + "\" is no address");
+  }
+  return *address;
+}
+
+class Attempt {
+ public:
+  Attempt(const Engine& engine, const EstablishRequest& request, std::uint64_t now)
+      : engine_(engine),
+        request_(request),
+        deadline_(Deadline::after(timeFor(request.deadline, now))),
+        removeAfter_(stampFor(request.deadline)),
+        custody_(engine, {{kOwnerLabel, request.owner},
+                          {kJobLabel, request.job},
+                          {kRemoveAfterLabel, std::to_string(removeAfter_)}}) {}
+
+  Established run() {
+    const auto started = Clock::now();
+    inspectEngine();
+    try {
+      Established made = build();
+      timings_.note("all", started);
+      made.timings = timings_.take();
+      return made;
+    } catch (const Failure& failure) {
+      throw Failure(failure.code(), failure.what() + consequence());
+    } catch (const std::exception& error) {
+      throw Failure(ExitCode::kDefect, error.what() + consequence());
+    }
+  }
+
+ private:
+  // Removes everything, and says what that came to.
+  std::string consequence() {
+    const auto left = custody_.removeAll("", Deadline::after(kRemovalTime));
+    if (left.empty()) {
+      return "; nothing of the attempt is left";
+    }
+    std::string text = "; these may still exist, and a sweep removes them:";
+    for (const std::string& name : left) {
+      text += " " + name;
+    }
+    return text;
+  }
+
+  // Before anything exists.
+  void inspectEngine() {
+    const Version version = engine_.version(deadline_);
+    podman_ = version.podman;
+    if (podman_) {
+      surrounding_.runtime = "";  // its service has one runtime, and passes over what is asked for
+    } else {
+      surrounding_.runtime = hostRuntime(engine_.info(deadline_));
+      surrounding_.seccomp = kSeccompProfile;
+    }
+    surrounding_.job = request_.job;
+    surrounding_.image = request_.helperImage;
+    for (const std::string& image : {request_.holderImage, request_.helperImage}) {
+      if (!engine_.findImage(image, deadline_)) {
+        throw Failure(ExitCode::kUnsupported,
+                      "the engine has no image \"" + image + "\": load it; nothing was touched");
+      }
+    }
+    const std::optional<Network> network = engine_.findNetwork(request_.network, deadline_);
+    if (!network) {
+      badInput("request.network is \"" + request_.network + "\", which the engine does not have");
+    }
+    if (network->driver != "bridge") {
+      badInput("request.network is \"" + request_.network + "\" of driver \"" +
+               quoted(network->driver) + "\", expected bridge, which gives a veth");
+    }
+    for (const Subnet& subnet : network->subnets) {
+      subnets_.push_back(
+          reading([&] { return Prefix::parse(subnet.subnet, "the network's subnet"); }));
+    }
+  }
+
+  Established build() {
+    // The host is measured while the holder starts.
+    std::future<HostFacts> measured =
+        std::async(std::launch::async, [this] { return measureHost(); });
+    try {
+      const std::string holder = startHolder();
+      Helper probe =
+          helperFor("probe", holder,
+                    {"/vethgate-probe", "--host", podman_ ? kPodmanHostName : kDockerHostName});
+      std::future<Helper> applier = std::async(
+          std::launch::async, [&] { return helperFor("apply", holder, {"/vethgate-apply"}); });
+      std::future<Helper> verifier = std::async(
+          std::launch::async, [&] { return helperFor("verify", holder, {"/vethgate-verify"}); });
+      refuseWhenCancelled();
+      const Json found =
+          parsed(timings_.of("probe", [&] { return probe.run("", deadline_); }), "probe");
+      HostFacts host = measured.get();
+      const Link link = reading([&] {
+        ObjectReader reader(found, "probe");
+        readList(reader.required("host"), reader.pathOf("host"), host.gateway, addressOf);
+        const Link read = readLink(reader.required("link"), reader.pathOf("link"));
+        reader.finish();
+        return read;
+      });
+
+      const Json document = effectivePolicy(request_, host);
+      const Policy policy = readPolicy(document);
+      const Plan plan = renderPlan(policy, link);
+      refuseWhenCancelled();
+      checkApplied(
+          parsed(timings_.of("apply", [&] { return applier.get().run(planText(plan), deadline_); }),
+                 "apply"),
+          plan);
+      refuseWhenCancelled();
+      const Json question = {{"policy", document}, {"link", linkDocument(link)}};
+      const Json verdict = parsed(
+          timings_.of("verify",
+                      [&] { return verifier.get().run(canonicalText(question), deadline_); }),
+          "verify");
+      checkVerdict(verdict, policy, plan, link);
+      checkHolder(holder);
+      const auto left = timings_.of(
+          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(kRemovalTime)); });
+      if (!left.empty()) {
+        throw Failure(ExitCode::kEngine, "helpers of the attempt could not be removed");
+      }
+      refuseWhenCancelled();
+      return {holderName(request_.job), holder,           document,     verdict,
+              planDigest(plan),         policy.resolvers, removeAfter_, {}};
+    } catch (...) {
+      // Nothing may be created any more once removal starts.
+      if (measured.valid()) {
+        measured.wait();
+      }
+      throw;
+    }
+  }
+
+  HostFacts measureHost() {
+    HostFacts host;
+    const Json found =
+        parsed(timings_.of("host",
+                           [&] {
+                             return Helper(engine_, custody_, surrounding_,
+                                           {.verb = "host",
+                                            .command = {"/vethgate-probe", "--addresses"},
+                                            .network = "host"},
+                                           deadline_)
+                                 .run("", deadline_);
+                           }),
+               "host");
+    reading([&] {
+      ObjectReader reader(found, "host");
+      readList(reader.required("own"), reader.pathOf("own"), host.own, addressOf);
+      readList(reader.required("onLink"), reader.pathOf("onLink"), host.onLink,
+               [](const std::string& text) { return Prefix::parse(text, "host.onLink"); });
+      reader.finish();
+      return 0;
+    });
+    host.onLink.insert(host.onLink.end(), subnets_.begin(), subnets_.end());
+    return host;
+  }
+
+  std::string startHolder() {
+    ContainerSpec spec;
+    spec.name = holderName(request_.job);
+    spec.image = request_.holderImage;
+    spec.command = {"/vethgate-hold"};
+    spec.network = request_.network;
+    spec.user = "65532:65532";
+    spec.seccomp = surrounding_.seccomp;
+    spec.runtime = surrounding_.runtime;
+    if (!podman_) {
+      spec.extraHosts = {std::string(kDockerHostName) + ":host-gateway"};
+    }
+    return timings_.of("holder", [&] {
+      std::string id = custody_.create(spec, kHolderRole, deadline_);
+      engine_.startContainer(id, deadline_);
+      return id;
+    });
+  }
+
+  Helper helperFor(const char* verb, const std::string& holder, std::vector<std::string> command) {
+    const bool privileged = std::string_view(verb) != "probe";
+    return Helper(engine_, custody_, surrounding_,
+                  {.verb = verb,
+                   .command = std::move(command),
+                   .network = "container:" + holder,
+                   .netAdmin = privileged,
+                   .takesInput = privileged},
+                  deadline_);
+  }
+
+  static void checkApplied(const Json& answer, const Plan& plan) {
+    Json layers = Json::object();
+    if (plan.iptables) {
+      layers["iptables"] = {{"v4", plan.iptables->v4.size()}, {"v6", plan.iptables->v6.size()}};
+    }
+    if (plan.flower) {
+      layers["flower"] = plan.flower->size();
+    }
+    if (plan.netdev) {
+      layers["netdev"] = plan.netdev->size();
+    }
+    const Json expected = {{"applied", layers}, {"digest", planDigest(plan)}};
+    if (answer != expected) {
+      throw Failure(ExitCode::kRefused, "step apply: the answer is " +
+                                            quoted(canonicalText(answer)) + ", expected " +
+                                            canonicalText(expected));
+    }
+  }
+
+  static void checkVerdict(const Json& verdict, const Policy& policy, const Plan& plan,
+                           const Link& link) {
+    const Json counts = {{"iptables",
+                          {{"v4", plan.iptables ? plan.iptables->v4.size() : 0},
+                           {"v6", plan.iptables ? plan.iptables->v6.size() : 0}}},
+                         {"flower", plan.flower ? plan.flower->size() : 0},
+                         {"netdev", plan.netdev ? plan.netdev->size() : 0}};
+    const auto expect = [&](const char* field, const Json& expected) {
+      if (!verdict.is_object() || !verdict.contains(field) || verdict[field] != expected) {
+        throw Failure(ExitCode::kRefused, "step verify: the verdict's \"" + std::string(field) +
+                                              "\" is not " + canonicalText(expected) + ": " +
+                                              quoted(canonicalText(verdict)));
+      }
+    };
+    expect("verdict", "contained");
+    expect("policy", policy.digest);
+    expect("counts", counts);
+    expect("link", linkDocument(link));
+  }
+
+  // The namespace that was judged is the one that the job will join.
+  void checkHolder(const std::string& holder) {
+    const std::optional<Container> now = engine_.findContainer(holder, deadline_);
+    if (!now || now->id != holder || !now->running) {
+      throw Failure(ExitCode::kEngine,
+                    "the holder does not run any more, and its namespace is gone with it");
+    }
+  }
+
+  const Engine& engine_;
+  const EstablishRequest& request_;
+  Deadline deadline_;
+  std::uint64_t removeAfter_;
+  Custody custody_;
+  Surrounding surrounding_;
+  bool podman_ = false;
+  std::vector<Prefix> subnets_;
+  Timings timings_;
+};
+
+}  // namespace
+
+Established establish(const Engine& engine, const EstablishRequest& request, std::uint64_t now) {
+  return Attempt(engine, request, now).run();
+}
+
+std::string answerText(const EstablishRequest& request, const Established& made) {
+  std::string resolvers = "options ndots:0\n";
+  for (const Address& resolver : made.resolvers) {
+    resolvers += "nameserver " + resolver.text() + "\n";
+  }
+  nlohmann::ordered_json timings = nlohmann::ordered_json::object();
+  for (const auto& [step, milliseconds] : made.timings) {
+    timings[step] = milliseconds;
+  }
+  const nlohmann::ordered_json answer = {
+      {"job", request.job},
+      {"owner", request.owner},
+      {"holder", made.holder},
+      {"id", made.id},
+      {"network_mode", "container:" + made.id},
+      {"resolv_conf", resolvers},
+      {"deadline", request.deadline},
+      {"remove_after", made.removeAfter},
+      {"link", made.verdict.at("link")},
+      {"policy", made.policy},
+      {"digests",
+       {{"policy", made.verdict.at("policy")},
+        {"plan", made.plan},
+        {"readback", made.verdict.at("readback")}}},
+      {"counts", made.verdict.at("counts")},
+      {"unchecked", made.verdict.value("unchecked", Json::array())},
+      {"kernel", made.verdict.at("kernel")},
+      {"timings", timings}};
+  return answer.dump() + "\n";
+}
+
+std::size_t release(const Engine& engine, const std::string& owner, const std::string& job) {
+  const Deadline deadline = Deadline::after(kRemovalTime);
+  const Labels wanted{{kOwnerLabel, owner}, {kJobLabel, job}};
+  std::size_t removed = 0;
+  while (true) {
+    std::vector<ContainerSummary> found = engine.listContainers(wanted, deadline);
+    // The engine's filter is asked for, and not believed.
+    std::erase_if(found, [&](const ContainerSummary& one) {
+      const auto is = [&](const char* label, const std::string& value) {
+        const auto entry = one.labels.find(label);
+        return entry != one.labels.end() && entry->second == value;
+      };
+      return !is(kOwnerLabel, owner) || !is(kJobLabel, job);
+    });
+    if (found.empty()) {
+      return removed;
+    }
+    std::stable_partition(found.begin(), found.end(), [](const ContainerSummary& one) {
+      const auto role = one.labels.find(kRoleLabel);
+      return role == one.labels.end() || role->second != kHolderRole;
+    });
+    for (const ContainerSummary& one : found) {
+      removed += engine.removeContainer(one.id, deadline) == Removal::kRemoved ? 1U : 0U;
+    }
+  }
+}
+
+}  // namespace vethgate::docker

@@ -1,0 +1,62 @@
+#include "docker/establish/helper.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+constexpr const char* kNobody = "65532:65532";
+constexpr const char* kRoot = "0:0";
+
+std::string lastLine(const std::string& text) {
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) {
+    return "it said nothing";
+  }
+  const std::size_t before = text.find_last_of('\n', end);
+  return text.substr(before == std::string::npos ? 0 : before + 1, end - before);
+}
+
+}  // namespace
+
+ContainerSpec containerOf(const Surrounding& surrounding, const HelperSpec& spec) {
+  ContainerSpec container;
+  container.name = helperName(surrounding.job, spec.verb);
+  container.image = surrounding.image;
+  container.command = spec.command;
+  container.network = spec.network;
+  container.user = spec.netAdmin ? kRoot : kNobody;
+  if (spec.netAdmin) {
+    container.capabilities = {"NET_ADMIN"};
+  }
+  container.seccomp = surrounding.seccomp;
+  container.takesInput = spec.takesInput;
+  container.runtime = surrounding.runtime;
+  return container;
+}
+
+Helper::Helper(const Engine& engine, Custody& custody, const Surrounding& surrounding,
+               HelperSpec spec, const Deadline& deadline)
+    : engine_(engine),
+      custody_(custody),
+      spec_(std::move(spec)),
+      id_(custody.create(containerOf(surrounding, spec_), kHelperRole, deadline)) {}
+
+std::string Helper::run(std::string_view input, const Deadline& deadline) {
+  Attachment streams = engine_.attach(id_, spec_.takesInput, deadline);
+  engine_.startContainer(id_, deadline);
+  Output said = streams.converse(input, deadline);
+  const int status = engine_.waitContainer(id_, deadline);
+  custody_.discard(id_, deadline);
+  if (status == static_cast<int>(ExitCode::kDone)) {
+    return std::move(said.out);
+  }
+  const std::string sentence =
+      "step " + spec_.verb + ": exit " + std::to_string(status) + ", " + quoted(lastLine(said.err));
+  const bool ours = status <= static_cast<int>(ExitCode::kDeadline);
+  throw Failure(ours ? static_cast<ExitCode>(status) : ExitCode::kEngine, sentence);
+}
+
+}  // namespace vethgate::docker

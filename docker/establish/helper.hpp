@@ -1,0 +1,49 @@
+// One helper: a container that runs one of vethgate's programs to its end, beside the holder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "docker/engine/engine.hpp"
+#include "docker/establish/custody.hpp"
+
+namespace vethgate::docker {
+
+struct HelperSpec {
+  std::string verb;  // "probe", "apply", …: for its name and for messages
+  std::vector<std::string> command;
+  std::string network;    // "container:<id>", or "host"
+  bool netAdmin = false;  // as user 0 with that capability alone, else as nobody with none
+  bool takesInput = false;
+};
+
+// What all containers of one attempt share.
+struct Surrounding {
+  std::string job;
+  std::string image;
+  std::string runtime;  // of the host's own kernel; empty: the engine's default
+  std::string seccomp;  // the profile's text; empty: the engine's own
+};
+
+// A container for a program that is started later, so that its creation takes no time then.
+class Helper {
+ public:
+  Helper(const Engine& engine, Custody& custody, const Surrounding& surrounding, HelperSpec spec,
+         const Deadline& deadline);
+  // Starts it, hands it `input`, and returns its stdout once it has ended with exit status 0.
+  // Another status of vethgate's is thrown as that exit code, with the program's last words; one
+  // that no program of vethgate's has, and a signal, are the engine's failure (kEngine). The
+  // container is removed when the answer is complete.
+  [[nodiscard]] std::string run(std::string_view input, const Deadline& deadline);
+
+ private:
+  const Engine& engine_;
+  Custody& custody_;
+  HelperSpec spec_;
+  std::string id_;
+};
+
+[[nodiscard]] ContainerSpec containerOf(const Surrounding& surrounding, const HelperSpec& spec);
+
+}  // namespace vethgate::docker
