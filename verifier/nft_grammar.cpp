@@ -1,6 +1,8 @@
 // See nft_grammar.hpp.
 #include "verifier/nft_grammar.hpp"
 
+#include <linux/netfilter/nf_tables.h>
+
 #include <algorithm>
 #include <array>
 
@@ -81,6 +83,17 @@ Prefix readPrefix(Cursor& cursor, Family family, const PayloadLoad& load) {
     }
   }
   return {Address(family, bytes), length};
+}
+
+void Positions::follow(AttributeReader& rule) {
+  const std::uint64_t handle = rule.u64(NFTA_RULE_HANDLE);
+  const auto position = rule.maybeU64(NFTA_RULE_POSITION);
+  if (position != previous_) {
+    rule.refuse(NFTA_RULE_POSITION,
+                "follows rule " + (position ? std::to_string(*position) : "none") + ", expected " +
+                    (previous_ ? std::to_string(*previous_) : "none"));
+  }
+  previous_ = handle;
 }
 
 }  // namespace vethgate::nft

@@ -1,9 +1,10 @@
-// Walking over the expressions of one rule, and what both grammars of rules (nft_rules, nft_netdev)
-// have in common. Every problem is Failure(kRefused).
+// Walking over the expressions of one rule, and what the grammars of rules (nft_rules, nft_netdev,
+// engine_resolver) have in common. Every problem is Failure(kRefused).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -70,5 +71,16 @@ class Cursor {
 // What a destination that `load` loads is compared with, in its shortest spelling: a shorter load
 // for a prefix that ends on a byte, otherwise a mask.
 [[nodiscard]] Prefix readPrefix(Cursor& cursor, Family family, const PayloadLoad& load);
+
+// NFTA_RULE_POSITION is the handle of the rule before: together they prove that none of a chain is
+// missing. One for each chain.
+class Positions {
+ public:
+  // Takes both attributes of the chain's next rule.
+  void follow(AttributeReader& rule);
+
+ private:
+  std::optional<std::uint64_t> previous_;
+};
 
 }  // namespace vethgate::nft

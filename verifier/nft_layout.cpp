@@ -87,14 +87,18 @@ std::string_view peekName(ByteView attributes, std::uint16_t type) {
 
 class Layout {
  public:
-  Layout(const Capture& capture, const Expected& expected, Findings& findings)
-      : capture_(capture), expected_(expected), findings_(findings) {}
+  Layout(const Capture& capture, const Expected& expected, EngineTable& engine, Findings& findings)
+      : capture_(capture), expected_(expected), engine_(engine), findings_(findings) {}
 
   void checkTables(std::size_t sets) {
     std::array<bool, kChainCount> seen{};
     forEach(DumpId::kNftTables, [&](std::uint8_t family, ByteView attributes) {
       AttributeReader reader(kTable, attributes, "NFT_MSG_NEWTABLE");
       const std::string_view name = reader.string(NFTA_TABLE_NAME);
+      if (EngineTable::owns(family, name)) {
+        engine_.readTable(reader);
+        return;
+      }
       const Place* place = placeOf(expected_, family, name);
       if (place == nullptr || std::exchange(seen.at(indexOf(*place)), true)) {
         reader.refuse(tableText(family, name) + " is there, expected none");
@@ -116,6 +120,10 @@ class Layout {
       AttributeReader reader(kChain, attributes, "NFT_MSG_NEWCHAIN");
       const std::string_view table = reader.string(NFTA_CHAIN_TABLE);
       const std::string_view name = reader.string(NFTA_CHAIN_NAME);
+      if (EngineTable::owns(family, table)) {
+        engine_.readChain(reader, name);
+        return;
+      }
       const Place* place = placeOf(expected_, family, table);
       if (place == nullptr || name != place->chain ||
           std::exchange(seen.at(indexOf(*place)), true)) {
@@ -209,6 +217,7 @@ class Layout {
 
   const Capture& capture_;
   const Expected& expected_;
+  EngineTable& engine_;
   Findings& findings_;
 };
 
@@ -236,8 +245,8 @@ std::optional<ChainId> expectedChain(const Expected& expected, std::uint8_t fami
 }
 
 void checkLayout(const Capture& capture, const Expected& expected, const Counts& counts,
-                 bool counted, Findings& findings) {
-  Layout layout(capture, expected, findings);
+                 bool counted, EngineTable& engine, Findings& findings) {
+  Layout layout(capture, expected, engine, findings);
   layout.checkTables(counts.sets);
   layout.checkChains(counts, counted);
   layout.checkNone(DumpId::kNftObjects, "object", NFTA_OBJ_TABLE, NFTA_OBJ_NAME);

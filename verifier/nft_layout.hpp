@@ -1,8 +1,8 @@
 // What holds the rules: tables and chains, and everything else that nf_tables can hold besides.
 // The iptables layer is laid out as iptables-nft 1.8.9 does it: table `filter` with the base chain
 // `OUTPUT` in the families ip and ip6. The netdev layer is table `vethgate` of family netdev, with
-// the base chain `egress` and the sets that its rules look up (nft_sets). There is nothing more in
-// any family.
+// the base chain `egress` and the sets that its rules look up (nft_sets). Table `ip nat` may be the
+// engine's (engine_resolver). There is nothing more in any family.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "verifier/capture.hpp"
+#include "verifier/engine_resolver.hpp"
 #include "verifier/findings.hpp"
 
 namespace vethgate::nft {
@@ -40,9 +41,9 @@ struct Counts {
   std::size_t sets = 0;                          // of table netdev vethgate
 };
 
-// All but the sets. Rules are compared when `counted`.
+// All but the sets. Rules are compared when `counted`. What belongs to `engine` is given to it.
 void checkLayout(const Capture& capture, const Expected& expected, const Counts& counts,
-                 bool counted, Findings& findings);
+                 bool counted, EngineTable& engine, Findings& findings);
 
 // At most 64 characters, printable ASCII.
 [[nodiscard]] std::string printable(std::string_view text);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -74,31 +73,12 @@ void readTransport(nft::Cursor& cursor, IptablesRule& rule) {
   }
 }
 
-// NFTA_RULE_POSITION is the handle of the rule before: together they prove that none of a chain is
-// missing.
-class Positions {
- public:
-  void follow(AttributeReader& rule) {
-    const std::uint64_t handle = rule.u64(NFTA_RULE_HANDLE);
-    const auto position = rule.maybeU64(NFTA_RULE_POSITION);
-    if (position != previous_) {
-      rule.refuse(NFTA_RULE_POSITION,
-                  "follows rule " + (position ? std::to_string(*position) : "none") +
-                      ", expected " + (previous_ ? std::to_string(*previous_) : "none"));
-    }
-    previous_ = handle;
-  }
-
- private:
-  std::optional<std::uint64_t> previous_;
-};
-
 // Decodes the rules of all chains as they come.
 class RuleReader {
  public:
   RuleReader(const nft::Expected& expected, const std::vector<nft::ReadSet>& sets,
-             NftReadback& readback)
-      : expected_(expected), sets_(sets), readback_(readback) {}
+             nft::EngineTable& engine, NftReadback& readback)
+      : expected_(expected), sets_(sets), engine_(engine), readback_(readback) {}
 
   // `place` is where the rule stands, as soon as that is known.
   void read(const RawMessage& message, std::string& place) {
@@ -106,6 +86,10 @@ class RuleReader {
     AttributeReader reader(nft::kRule, attributesOf<nfgenmsg>(message), "NFT_MSG_NEWRULE");
     const std::string_view table = reader.string(NFTA_RULE_TABLE);
     const std::string_view chain = reader.string(NFTA_RULE_CHAIN);
+    if (nft::EngineTable::owns(family, table)) {
+      engine_.readRule(reader, chain, place);
+      return;
+    }
     const auto which = nft::expectedChain(expected_, family, table, chain);
     if (!which) {
       reader.refuse("a rule in " + nft::chainText(family, table, chain) + ", expected none there");
@@ -141,8 +125,9 @@ class RuleReader {
 
   const nft::Expected& expected_;
   const std::vector<nft::ReadSet>& sets_;
+  nft::EngineTable& engine_;
   NftReadback& readback_;
-  std::array<Positions, nft::kChainCount> positions_;
+  std::array<nft::Positions, nft::kChainCount> positions_;
   std::vector<Expression> expressions_;
 };
 
@@ -199,7 +184,8 @@ ReadRule readRule(Family family, std::span<const Expression> expressions) {
 NftReadback readNft(const Capture& capture, const nft::Expected& expected, Findings& findings) {
   NftReadback readback;
   const std::vector<nft::ReadSet> sets = nft::readSets(capture, expected.netdev(), findings);
-  RuleReader rules(expected, sets, readback);
+  nft::EngineTable engine;
+  RuleReader rules(expected, sets, engine, readback);
   std::size_t number = 0;
   std::string place;
   for (const RawMessage& message : messagesOf(capture, DumpId::kNftRules)) {
@@ -218,7 +204,8 @@ NftReadback readNft(const Capture& capture, const nft::Expected& expected, Findi
   }
   nft::checkLayout(capture, expected,
                    {{readback.v4.size(), readback.v6.size(), readback.netdev.size()}, sets.size()},
-                   readback.complete, findings);
+                   readback.complete, engine, findings);
+  readback.resolver = engine.finish(readback.complete, findings);
   return readback;
 }
 

@@ -155,6 +155,12 @@ class Account {
     }
   }
 
+  void addResolver(const std::optional<EngineResolver>& resolver) {
+    if (resolver) {  // its ports are chosen anew for each namespace
+      digest_.update("engine resolver\n");
+    }
+  }
+
   void finish(bool complete) {
     if (complete) {
       verdict_.readback = digest_.hex();
@@ -274,11 +280,13 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
   verdict.v6 = rules.v6.size();
   verdict.flower = filters.filters.size();
   verdict.netdev = rules.netdev.size();
+  verdict.resolver = rules.resolver;
   Account account(verdict);
   account.addRules("v4", rules.v4);
   account.addRules("v6", rules.v6);
   account.addFilters(filters.filters);
   account.addNetdev(rules.netdev);
+  account.addResolver(rules.resolver);
   account.finish(rules.complete && filters.complete);
 }
 
@@ -321,6 +329,10 @@ std::string verdictText(const Verdict& verdict) {
   for (const auto& [name, packets] : verdict.drops) {
     drops.emplace(name, packets);
   }
+  Json resolver;
+  if (verdict.resolver) {
+    resolver = {{"udp", verdict.resolver->udp}, {"tcp", verdict.resolver->tcp}};
+  }
   const Json document = {{"verdict", verdict.code == ExitCode::kDone ? "contained" : "refused"},
                          {"reasons", verdict.reasons},
                          {"unchecked", verdict.unchecked},
@@ -330,6 +342,7 @@ std::string verdictText(const Verdict& verdict) {
                           {{"iptables", {{"v4", verdict.v4}, {"v6", verdict.v6}}},
                            {"flower", verdict.flower},
                            {"netdev", verdict.netdev}}},
+                         {"engine", {{"resolver", std::move(resolver)}}},
                          {"drops", std::move(drops)},
                          {"kernel", verdict.kernel},
                          {"link", linkDocument(verdict.link)}};
@@ -341,7 +354,8 @@ std::string verdictSentence(const Verdict& verdict) {
   if (verdict.code == ExitCode::kDone) {
     return "link " + verdict.link.name + " is contained: " +
            std::to_string(verdict.v4 + verdict.v6 + verdict.flower + verdict.netdev) +
-           " rules are there, in order, and nothing else is";
+           " rules are there, in order, and nothing else is" +
+           (verdict.resolver ? " but the engine's NAT for its resolver 127.0.0.11" : "");
   }
   const std::size_t more = verdict.reasons.size() - 1;
   return "refused: " + verdict.reasons.front() +

@@ -15,6 +15,7 @@
 #include "render/plan.hpp"
 #include "render/policy.hpp"
 #include "verifier/capture.hpp"
+#include "verifier/engine_resolver.hpp"
 
 namespace vethgate {
 
@@ -28,14 +29,16 @@ struct Verdict {
   std::string policy;  // SHA-256 of the canonical policy
   // SHA-256 over what was decoded, one line per rule in evaluation order: "iptables v4 " or
   // "iptables v6 " and describe(rule), then "flower <pref>/<handle in hex> " and describe(filter),
-  // then "netdev " and describe(rule).
-  // No handles of rules, indexes, times or counters are in it: two namespaces that hold the same
-  // rules have the same digest. Absent when not everything could be decoded.
+  // then "netdev " and describe(rule), then "engine resolver" when its table is there.
+  // No handles of rules, indexes, times, counters or ports of the engine's resolver are in it: two
+  // namespaces that hold the same rules have the same digest. Absent when not everything could be
+  // decoded.
   std::optional<std::string> readback;
   std::size_t v4 = 0;  // rules and filters that were read
   std::size_t v6 = 0;
   std::size_t flower = 0;
   std::size_t netdev = 0;
+  std::optional<EngineResolver> resolver;  // the engine's own NAT, which is no rule of the plan
   // Packets that each drop rule stopped: "iptables v4 #7 drop 10.0.0.0/8", "flower 103/0x5
   // drop 10.0.0.0/8", "netdev #2 drop v4_1 (25 prefixes)".
   std::vector<std::pair<std::string, std::uint64_t>> drops;

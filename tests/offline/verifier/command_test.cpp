@@ -77,7 +77,8 @@ TEST_F(Command, AContainedNamespaceIsExitZero) {
   EXPECT_TRUE(isSha256Hex(verdict["policy"].get<std::string>()));
   EXPECT_TRUE(isSha256Hex(verdict["readback"].get<std::string>()));
   EXPECT_EQ(verdict["unchecked"], Json::array());
-  EXPECT_EQ(verdict.size(), 9U);
+  EXPECT_EQ(verdict["engine"], Json::parse(R"({"resolver":null})"));
+  EXPECT_EQ(verdict.size(), 10U);
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
   EXPECT_THAT(outcome.err, EndsWith("and nothing else is\n"));
 }

@@ -86,14 +86,17 @@ std::string capturesFolder() {
 }
 
 Fixture fixture(const std::string& name) {
-  // contained-POLICY-KERNEL, or refused-WHAT-KERNEL: made from the tiny policy.
+  // contained-POLICY-KERNEL; or, made from the tiny policy, refused-WHAT-KERNEL and, with a link of
+  // its own, engine-NAME-VERSION.
   const auto dash = name.find_last_of('-');
   const std::string kernel = name.substr(dash + 1);
   const std::string contained = "contained-";
   const std::string policy =
       name.starts_with(contained) ? name.substr(contained.size(), dash - contained.size()) : "tiny";
+  const std::string link =
+      name.starts_with("engine-") ? name + ".link.json" : "link-" + kernel + ".json";
   return {readPolicy(std::string_view(fileText(policy + ".policy.json"))),
-          readLink(parseDocument(fileText("link-" + kernel + ".json"), "link"), "link"),
+          readLink(parseDocument(fileText(link), "link"), "link"),
           readCapture(fileText(name + ".json"))};
 }
 

@@ -46,7 +46,7 @@ std::vector<Exception> make() {
   // Order without a meaning.
   list.add("", {"links", "qdiscs"}, {kSwap}, "links have no order");
   list.add("", {"nft.tables", "nft.chains", "nft.rules"}, {kSwap},
-           "of different families: no packet meets both");
+           "of different tables, which have no order");
   list.add("", {"filters.egress"}, {kSwap},
            "filters of one pref do the same, so their order has no meaning");
 
