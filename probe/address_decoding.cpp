@@ -138,10 +138,13 @@ Surroundings decodeSurroundings(std::span<const RawMessage> dump) {
   }
   sortOnce(result.own);
   sortOnce(result.onLink);
-  if (result.own.size() > kMaxHostAddresses) {
+  // One address may stand on many links, each to another end.
+  const std::size_t most = std::max(result.own.size(), result.onLink.size());
+  if (most > kMaxHostAddresses) {
     throw Failure(ExitCode::kWrongNamespace,
-                  "the namespace has " + std::to_string(result.own.size()) +
-                      " addresses, expected at most " + std::to_string(kMaxHostAddresses));
+                  "the namespace has " + std::to_string(most) +
+                      " addresses or prefixes on its links, expected at most " +
+                      std::to_string(kMaxHostAddresses));
   }
   return result;
 }

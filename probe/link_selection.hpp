@@ -56,7 +56,8 @@ struct Surroundings {
   std::vector<Prefix> onLink;
 };
 inline constexpr std::size_t kMaxHostAddresses = 16'384;
-// The same dump of the host's namespace. Failure(kWrongNamespace) for more than kMaxHostAddresses.
+// The same dump of the host's namespace. Failure(kWrongNamespace) for more than kMaxHostAddresses
+// of either.
 [[nodiscard]] Surroundings decodeSurroundings(std::span<const RawMessage> dump);
 
 }  // namespace vethgate

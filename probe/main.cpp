@@ -100,6 +100,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       vethgate::badInput(error.what());
     }
+    if (host->count() != 0 && hostName.empty()) {
+      vethgate::badInput("--host is empty, expected a name of /etc/hosts");
+    }
     return addresses ? vethgate::listAddresses() : vethgate::probe(hostName);
   });
 }

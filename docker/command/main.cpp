@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <string>
 
 #include "base/error.hpp"
@@ -42,7 +43,7 @@ int runEstablish(const std::string& socket) {
   const Established made = establish(engine, request, unixNow());
   try {
     writeAll(STDOUT_FILENO, answerText(request, made));
-  } catch (const Failure&) {
+  } catch (const std::exception&) {
     // Nobody learned of the namespace, so nobody will release it.
     static_cast<void>(release(engine, request.owner, request.job));
     throw;

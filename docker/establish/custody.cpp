@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -14,7 +15,6 @@
 namespace vethgate::docker {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{500};
 
 std::string freshAttempt() {
@@ -44,7 +44,8 @@ std::string Custody::create(ContainerSpec spec, const char* role, const Deadline
   spec.labels[kRoleLabel] = role;
   {
     const std::lock_guard lock(mutex_);
-    names_.push_back(spec.name);
+    const bool holder = std::string_view(role) == kHolderRole;
+    names_.insert(holder ? names_.end() : names_.begin(), spec.name);
   }
   try {
     return engine_.createContainer(spec, deadline).id;
@@ -70,44 +71,59 @@ void Custody::discard(const std::string& id, const Deadline& deadline) {
   }
 }
 
-std::vector<std::string> Custody::present(const std::string& kept, const Deadline& deadline) const {
-  std::vector<std::string> found;
+bool Custody::isOurs(const Labels& labels) const {
+  const auto attempt = labels.find(kAttemptLabel);
+  return attempt != labels.end() && attempt->second == labels_.at(kAttemptLabel);
+}
+
+bool Custody::discardListed(const std::string& kept, const Deadline& deadline) {
   const Labels attempt{{kAttemptLabel, labels_.at(kAttemptLabel)}};
-  for (const ContainerSummary& one : engine_.listContainers(attempt, deadline)) {
-    if (one.id != kept) {
-      const auto role = one.labels.find(kRoleLabel);
-      const bool holder = role != one.labels.end() && role->second == kHolderRole;
-      found.insert(holder ? found.end() : found.begin(), one.id);
-    }
+  std::vector<ContainerSummary> found;
+  try {
+    found = engine_.listContainers(attempt, shareOf(deadline));
+  } catch (const EngineFailure&) {
+    return false;  // no answer is no absence
   }
-  return found;
+  std::erase_if(found, [&](const ContainerSummary& one) { return one.id == kept; });
+  std::stable_partition(found.begin(), found.end(), [](const ContainerSummary& one) {
+    const auto role = one.labels.find(kRoleLabel);
+    return role == one.labels.end() || role->second != kHolderRole;
+  });
+  for (const ContainerSummary& one : found) {
+    discard(one.id, shareOf(deadline));
+  }
+  return found.empty();
+}
+
+bool Custody::discardNamed(const std::string& name, const std::string& kept,
+                           const Deadline& deadline) {
+  try {
+    const std::optional<Container> one = engine_.findContainer(name, shareOf(deadline));
+    if (!one || !isOurs(one->labels) || one->id == kept) {
+      return true;
+    }
+    discard(one->id, shareOf(deadline));
+  } catch (const EngineFailure&) {
+    // Asked again while there is time.
+  }
+  return false;
 }
 
 std::vector<std::string> Custody::removeAll(const std::string& kept, const Deadline& deadline) {
-  // A list lags behind what was created, so that each name is asked for as well, until the engine
-  // itself says that it has none.
   std::vector<std::string> owed;
   {
     const std::lock_guard lock(mutex_);
     owed = names_;
   }
-  auto pause = kFirstPause;
+  Pause pause;
   while (true) {
-    try {
-      for (const std::string& id : present(kept, deadline)) {
-        discard(id, deadline);
-      }
-      std::erase_if(owed, [&](const std::string& name) {
-        const std::optional<Container> one = engine_.findContainer(name, deadline);
-        const bool ours = one && one->labels.count(kAttemptLabel) != 0 &&
-                          one->labels.at(kAttemptLabel) == labels_.at(kAttemptLabel);
-        return !ours || one->id == kept;
-      });
-      if (owed.empty() && present(kept, deadline).empty()) {
-        return {};
-      }
-    } catch (const EngineFailure&) {
-      // No answer is no absence: ask again while there is time.
+    // A list lags behind what was created, and an engine that cannot list may still remove: each
+    // name is asked for as well, until the engine itself says that it has none.
+    const bool noneListed = discardListed(kept, deadline);
+    std::erase_if(owed,
+                  [&](const std::string& name) { return discardNamed(name, kept, deadline); });
+    if (owed.empty() && noneListed) {
+      return {};
     }
     if (deadline.passed()) {
       return owed.empty() ? std::vector<std::string>{"containers with the label " +
@@ -115,10 +131,19 @@ std::vector<std::string> Custody::removeAll(const std::string& kept, const Deadl
                                                      labels_.at(kAttemptLabel)}
                           : owed;
     }
-    std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(
-        pause, std::chrono::milliseconds(deadline.remainingMs())));
-    pause = std::min(2 * pause, kLongestPause);
+    pause.wait(deadline);
   }
+}
+
+Deadline shareOf(const Deadline& deadline) {
+  constexpr int kShares = 4;
+  return Deadline::after(std::chrono::milliseconds(deadline.remainingMs() / kShares));
+}
+
+void Pause::wait(const Deadline& deadline) {
+  std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(
+      next_, std::chrono::milliseconds(deadline.remainingMs())));
+  next_ = std::min(2 * next_, kLongestPause);
 }
 
 }  // namespace vethgate::docker

@@ -2,6 +2,7 @@
 // and given up only on the engine's own word that each is gone.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -23,6 +24,21 @@ inline constexpr const char* kHelperRole = "helper";
 [[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
 [[nodiscard]] std::string helperName(const std::string& job, const std::string& verb);
 
+// Between two questions to an engine that has not done yet what was asked: each wait is twice as
+// long as the one before, to a bound.
+class Pause {
+ public:
+  // Not beyond the deadline.
+  void wait(const Deadline& deadline);
+
+ private:
+  std::chrono::milliseconds next_{20};
+};
+
+// For one of several calls that must all be made by `deadline`: a quarter of what is left, so that
+// one which the engine never answers leaves time for the others, and for asking again.
+[[nodiscard]] Deadline shareOf(const Deadline& deadline);
+
 // From several threads at once.
 class Custody {
  public:
@@ -41,13 +57,17 @@ class Custody {
                                                    const Deadline& deadline);
 
  private:
-  [[nodiscard]] std::vector<std::string> present(const std::string& kept,
-                                                 const Deadline& deadline) const;
+  [[nodiscard]] bool isOurs(const Labels& labels) const;
+  // Asks for everything of the attempt but `kept` to be removed, helpers first; true when the
+  // engine lists none.
+  bool discardListed(const std::string& kept, const Deadline& deadline);
+  // The same for one name; true when the engine says that it has none, or that it is not ours.
+  bool discardNamed(const std::string& name, const std::string& kept, const Deadline& deadline);
 
   const Engine& engine_;
   Labels labels_;
   std::mutex mutex_;
-  std::vector<std::string> names_;  // of every create that was ever sent
+  std::vector<std::string> names_;  // of every create that was ever sent, the holder's last
 };
 
 }  // namespace vethgate::docker

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -21,10 +22,6 @@
 namespace vethgate::docker {
 namespace {
 
-// From the first call to the answer, if the job's own deadline is not nearer.
-constexpr std::chrono::milliseconds kEstablishTime{120'000};
-// For removing what a failed attempt left; beyond the attempt's own time.
-constexpr std::chrono::milliseconds kRemovalTime{30'000};
 // A sweep may remove the containers this long after the job's deadline.
 constexpr std::uint64_t kGraceSeconds = 3'600;
 // How a container finds the host: docker is asked for this name, podman has its own.
@@ -70,13 +67,13 @@ void refuseWhenCancelled() {
   }
 }
 
-std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now) {
+std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now,
+                                  std::chrono::milliseconds most) {
   if (deadline <= now) {
     throw Failure(ExitCode::kDeadline, "the request's deadline has passed");
   }
-  const auto whole = static_cast<std::uint64_t>(kEstablishTime.count() / 1'000);
-  return deadline - now > whole ? kEstablishTime
-                                : std::chrono::milliseconds((deadline - now) * 1'000);
+  const auto whole = static_cast<std::uint64_t>(most.count() / 1'000);
+  return deadline - now > whole ? most : std::chrono::milliseconds((deadline - now) * 1'000);
 }
 
 std::uint64_t stampFor(std::uint64_t deadline) {
@@ -136,10 +133,12 @@ Address addressOf(const std::string& text) {
 
 class Attempt {
  public:
-  Attempt(const Engine& engine, const EstablishRequest& request, std::uint64_t now)
+  Attempt(const Engine& engine, const EstablishRequest& request, std::uint64_t now,
+          const TimeLimits& limits)
       : engine_(engine),
         request_(request),
-        deadline_(Deadline::after(timeFor(request.deadline, now))),
+        removalTime_(limits.removal),
+        deadline_(Deadline::after(timeFor(request.deadline, now, limits.attempt))),
         removeAfter_(stampFor(request.deadline)),
         custody_(engine, {{kOwnerLabel, request.owner},
                           {kJobLabel, request.job},
@@ -163,7 +162,7 @@ class Attempt {
  private:
   // Removes everything, and says what that came to.
   std::string consequence() {
-    const auto left = custody_.removeAll("", Deadline::after(kRemovalTime));
+    const auto left = custody_.removeAll("", Deadline::after(removalTime_));
     if (left.empty()) {
       return "; nothing of the attempt is left";
     }
@@ -248,7 +247,7 @@ class Attempt {
       checkVerdict(verdict, policy, plan, link);
       checkHolder(holder);
       const auto left = timings_.of(
-          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(kRemovalTime)); });
+          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(removalTime_)); });
       if (!left.empty()) {
         throw Failure(ExitCode::kEngine, "helpers of the attempt could not be removed");
       }
@@ -356,6 +355,13 @@ class Attempt {
     expect("policy", policy.digest);
     expect("counts", counts);
     expect("link", linkDocument(link));
+    for (const char* field : {"readback", "kernel"}) {
+      if (!verdict.contains(field) || !verdict[field].is_string()) {
+        throw Failure(ExitCode::kRefused, "step verify: the verdict has no \"" +
+                                              std::string(field) +
+                                              "\": " + quoted(canonicalText(verdict)));
+      }
+    }
   }
 
   // The namespace that was judged is the one that the job will join.
@@ -369,6 +375,7 @@ class Attempt {
 
   const Engine& engine_;
   const EstablishRequest& request_;
+  std::chrono::milliseconds removalTime_;
   Deadline deadline_;
   std::uint64_t removeAfter_;
   Custody custody_;
@@ -380,8 +387,9 @@ class Attempt {
 
 }  // namespace
 
-Established establish(const Engine& engine, const EstablishRequest& request, std::uint64_t now) {
-  return Attempt(engine, request, now).run();
+Established establish(const Engine& engine, const EstablishRequest& request, std::uint64_t now,
+                      const TimeLimits& limits) {
+  return Attempt(engine, request, now, limits).run();
 }
 
 std::string answerText(const EstablishRequest& request, const Established& made) {
@@ -415,30 +423,48 @@ std::string answerText(const EstablishRequest& request, const Established& made)
   return answer.dump() + "\n";
 }
 
-std::size_t release(const Engine& engine, const std::string& owner, const std::string& job) {
-  const Deadline deadline = Deadline::after(kRemovalTime);
+std::size_t release(const Engine& engine, const std::string& owner, const std::string& job,
+                    const TimeLimits& limits) {
+  const Deadline deadline = Deadline::after(limits.removal);
   const Labels wanted{{kOwnerLabel, owner}, {kJobLabel, job}};
-  std::size_t removed = 0;
-  while (true) {
-    std::vector<ContainerSummary> found = engine.listContainers(wanted, deadline);
-    // The engine's filter is asked for, and not believed.
-    std::erase_if(found, [&](const ContainerSummary& one) {
-      const auto is = [&](const char* label, const std::string& value) {
-        const auto entry = one.labels.find(label);
-        return entry != one.labels.end() && entry->second == value;
-      };
-      return !is(kOwnerLabel, owner) || !is(kJobLabel, job);
-    });
-    if (found.empty()) {
-      return removed;
+  std::set<std::string> seen;
+  std::string left;     // by name, from the last list
+  std::string problem;  // the last one
+  Pause pause;
+  try {
+    while (true) {
+      std::vector<ContainerSummary> found = engine.listContainers(wanted, deadline);
+      if (found.empty()) {
+        return seen.size();
+      }
+      std::stable_partition(found.begin(), found.end(), [](const ContainerSummary& one) {
+        const auto role = one.labels.find(kRoleLabel);
+        return role == one.labels.end() || role->second != kHolderRole;
+      });
+      left.clear();
+      for (const ContainerSummary& one : found) {
+        left += " " + quoted(one.names.empty() ? one.id : one.names.front());
+      }
+      for (const ContainerSummary& one : found) {
+        seen.insert(one.id);
+        try {
+          static_cast<void>(engine.removeContainer(one.id, shareOf(deadline)));
+        } catch (const EngineFailure& failure) {
+          // The others may still go, and this one the next time.
+          if (failure.outcome() != Outcome::kNotSent) {
+            problem = failure.what();
+          }
+        }
+      }
+      pause.wait(deadline);
     }
-    std::stable_partition(found.begin(), found.end(), [](const ContainerSummary& one) {
-      const auto role = one.labels.find(kRoleLabel);
-      return role == one.labels.end() || role->second != kHolderRole;
-    });
-    for (const ContainerSummary& one : found) {
-      removed += engine.removeContainer(one.id, deadline) == Removal::kRemoved ? 1U : 0U;
+  } catch (const EngineFailure& failure) {
+    if (left.empty()) {
+      throw;
     }
+    throw Failure(ExitCode::kEngine,
+                  (problem.empty() ? failure.what() : problem) +
+                      "; these may still exist, and a sweep removes them:" + left);
   }
 }
 

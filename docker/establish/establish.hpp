@@ -2,6 +2,7 @@
 // fails, no namespace is left that a job could start in. It must not know netlink.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,6 +13,14 @@
 #include "docker/establish/request.hpp"
 
 namespace vethgate::docker {
+
+// How long either may take.
+struct TimeLimits {
+  // From the first call to the answer, if the job's own deadline is not nearer.
+  std::chrono::milliseconds attempt{120'000};
+  // For removing what a failed attempt left, beyond the attempt's own time; and for a release.
+  std::chrono::milliseconds removal{30'000};
+};
 
 struct Established {
   std::string holder;  // its name
@@ -28,7 +37,7 @@ struct Established {
 // kDeadline; everything of the attempt is then gone, or the message says what may still exist.
 // `now`: unix seconds, for the request's deadline alone.
 [[nodiscard]] Established establish(const Engine& engine, const EstablishRequest& request,
-                                    std::uint64_t now);
+                                    std::uint64_t now, const TimeLimits& limits = {});
 
 // The contract's answer on one line, with what a launch needs: network_mode and resolv_conf, the
 // text of a file for /etc/resolv.conf, which gVisor jobs need on a network with an engine's own
@@ -36,8 +45,9 @@ struct Established {
 [[nodiscard]] std::string answerText(const EstablishRequest& request, const Established& made);
 
 // Removes every container of `owner` for `job`, helpers first, and confirms that they are gone.
-// Returns how many there were. Failure(kEngine) names what may still exist.
+// Returns how many there were; releasing twice is no failure. Failure(kEngine) names what may still
+// exist, as far as the engine has said what there is.
 [[nodiscard]] std::size_t release(const Engine& engine, const std::string& owner,
-                                  const std::string& job);
+                                  const std::string& job, const TimeLimits& limits = {});
 
 }  // namespace vethgate::docker

@@ -49,7 +49,7 @@ std::string Helper::run(std::string_view input, const Deadline& deadline) {
   engine_.startContainer(id_, deadline);
   Output said = streams.converse(input, deadline);
   const int status = engine_.waitContainer(id_, deadline);
-  custody_.discard(id_, deadline);
+  custody_.discard(id_, shareOf(deadline));
   if (status == static_cast<int>(ExitCode::kDone)) {
     return std::move(said.out);
   }

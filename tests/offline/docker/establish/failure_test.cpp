@@ -1,0 +1,408 @@
+// Every way in which establish() may fail, one row each: its exit code, its sentence, and that
+// nothing is left of the attempt and nothing of anybody else's is touched.
+#include <csignal>
+#include <ostream>
+#include <vector>
+
+#include "docker/establish/custody.hpp"
+#include "tests/offline/docker/establish/support.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+using test::aRequest;
+using test::Fault;
+using test::kAmple;
+using test::kJob;
+using test::kNow;
+using test::Said;
+using test::ScriptedEngine;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// Of the same owner and job, by another attempt; and by nobody known.
+void addOthers(ScriptedEngine& engine) {
+  engine.add("somebody", {{kOwnerLabel, "worker-1"},
+                          {kJobLabel, kJob},
+                          {kRoleLabel, kHelperRole},
+                          {kAttemptLabel, std::string(32, '0')}});
+  engine.add("stranger", {});
+}
+
+const auto kOthers = ElementsAre("somebody", "stranger");
+
+struct Row {
+  std::string name;
+  std::function<void(ScriptedEngine&)> arrange;
+  ExitCode code;
+  std::string part;
+  bool touches = true;  // whether anything is created
+  std::chrono::milliseconds attempt = kAmple.attempt;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+std::string identifier(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return text;
+}
+
+void addCalls(std::vector<Row>& rows) {
+  const auto add = [&](const std::string& call, Fault fault, const char* what, ExitCode code,
+                       const std::string& part, bool touches) {
+    rows.push_back({identifier(call + " " + what),
+                    [call, fault](ScriptedEngine& engine) { engine.fail(call, fault); }, code, part,
+                    touches});
+  };
+  for (const char* call : {"version", "info", "image", "network"}) {
+    add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", false);
+    add(call, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", false);
+  }
+  for (const std::string container : {"holder", "host", "probe", "apply", "verify"}) {
+    for (const char* verb : {"create ", "start "}) {
+      const std::string call = verb + container;
+      add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", true);
+      add(call, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
+      add(call, Fault::kDropAfter, "done and dropped", ExitCode::kEngine, "no whole answer", true);
+    }
+    if (container != "holder") {
+      for (const char* verb : {"attach ", "wait "}) {
+        add(verb + container, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell",
+            true);
+        add(verb + container, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
+      }
+      // The streams end early, and the program well: that is not all that it said.
+      add("run " + container, Fault::kDrop, "dropped", ExitCode::kRefused, container, true);
+    }
+  }
+  add("inspect holder", Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", true);
+  add("inspect holder", Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
+}
+
+void addSilences(std::vector<Row>& rows) {
+  for (const std::string call :
+       {"version", "network", "create holder", "create apply", "create host", "start holder",
+        "start verify", "attach probe", "run host", "run probe", "run apply", "run verify",
+        "wait verify", "inspect holder"}) {
+    rows.push_back({identifier(call + " without an answer"),
+                    [call](ScriptedEngine& engine) { engine.fail(call, Fault::kSilence); },
+                    ExitCode::kDeadline, "deadline passed", call != "version" && call != "network",
+                    std::chrono::milliseconds(700)});
+  }
+}
+
+void addConflicts(std::vector<Row>& rows) {
+  for (const std::string name : {"vethgate-job-1", "vethgate-job-1-host", "vethgate-job-1-apply"}) {
+    rows.push_back({identifier("name taken " + name),
+                    [name](ScriptedEngine& engine) {
+                      engine.add(name, {{kJobLabel, kJob}, {kAttemptLabel, "another"}});
+                    },
+                    ExitCode::kEngine, "release the job first"});
+  }
+}
+
+void addPrograms(std::vector<Row>& rows) {
+  const auto ends = [&](const std::string& verb, int status, ExitCode code) {
+    rows.push_back({identifier(verb + " ends with " + std::to_string(status)),
+                    [verb, status](ScriptedEngine& engine) {
+                      engine.program(verb, [status](const std::string&) {
+                        return Said{status, "{}\n", "{\"log\":1}\nthe reason\n"};
+                      });
+                    },
+                    code,
+                    "step " + verb + ": exit " + std::to_string(status) +
+                        ", the reason; nothing of the attempt is left"});
+  };
+  for (const std::string verb : {"host", "probe", "apply", "verify"}) {
+    for (int status = 1; status <= 10; ++status) {
+      ends(verb, status, static_cast<ExitCode>(status));
+    }
+    for (const int status : {11, 125, 127, 137, 139, 255}) {
+      ends(verb, status, ExitCode::kEngine);
+    }
+    const auto says = [&](const char* what, const std::string& text) {
+      rows.push_back(
+          {identifier(verb + " says " + what),
+           [verb, text](ScriptedEngine& engine) {
+             engine.program(verb, [text](const std::string&) { return Said{0, text, ""}; });
+           },
+           ExitCode::kRefused, verb});
+    };
+    says("nothing", "");
+    says("no JSON", "contained\n");
+    says("a list", "[]\n");
+    says("null", "null\n");
+    says("an empty object", "{}\n");
+    says("half", "{\"verdict\":\"contained\"");
+  }
+}
+
+// A truthful answer with one thing in it changed.
+void addChange(std::vector<Row>& rows, const char* verb, const std::string& what,
+               const std::function<void(Json&)>& change, const std::string& part) {
+  rows.push_back({identifier(std::string(verb) + " answers with " + what),
+                  [verb, change](ScriptedEngine& engine) {
+                    engine.program(
+                        verb, [change, truthful = engine.program(verb)](const std::string& input) {
+                          Json answer = Json::parse(truthful(input).out);
+                          change(answer);
+                          return Said{0, answer.dump() + "\n", ""};
+                        });
+                  },
+                  ExitCode::kRefused, part});
+}
+
+void addAnswers(std::vector<Row>& rows) {
+  const auto host = [&](const std::string& what, const std::function<void(Json&)>& change) {
+    addChange(rows, "host", what, change, "");
+  };
+  host("no address", [](Json& a) { a["own"].push_back("localhost"); });
+  host("host bits", [](Json& a) { a["onLink"].push_back("192.0.2.1/24"); });
+  host("a key more", [](Json& a) { a["more"] = 1; });
+  host("a key less", [](Json& a) { a.erase("own"); });
+  const auto probe = [&](const std::string& what, const std::function<void(Json&)>& change) {
+    addChange(rows, "probe", what, change, "");
+  };
+  probe("no address", [](Json& a) { a["host"].push_back("gateway"); });
+  probe("no link", [](Json& a) { a.erase("link"); });
+  probe("index 0", [](Json& a) { a["link"]["index"] = 0; });
+  probe("a key more", [](Json& a) { a["more"] = 1; });
+
+  const auto apply = [&](const std::string& what, const std::function<void(Json&)>& change) {
+    addChange(rows, "apply", what, change, "step apply: the answer is ");
+  };
+  const auto bump = [](Json& count) { count = count.get<int>() - 1; };
+  apply("a v4 rule less", [=](Json& a) { bump(a["applied"]["iptables"]["v4"]); });
+  apply("a v6 rule less", [=](Json& a) { bump(a["applied"]["iptables"]["v6"]); });
+  apply("a filter less", [=](Json& a) { bump(a["applied"]["flower"]); });
+  apply("a layer less", [](Json& a) { a["applied"].erase("flower"); });
+  apply("a netdev rule less", [=](Json& a) { bump(a["applied"]["netdev"]); });
+  apply("a layer more", [](Json& a) { a["applied"]["ebtables"] = 1; });
+  apply("another digest", [](Json& a) { a["digest"] = std::string(64, '0'); });
+
+  const auto verify = [&](const std::string& what, const std::function<void(Json&)>& change,
+                          const std::string& field) {
+    addChange(rows, "verify", what, change, "the verdict's \"" + field + "\" is not ");
+  };
+  verify(
+      "refused", [](Json& a) { a["verdict"] = "refused"; }, "verdict");
+  verify(
+      "no verdict", [](Json& a) { a.erase("verdict"); }, "verdict");
+  verify(
+      "another policy", [](Json& a) { a["policy"] = std::string(64, '0'); }, "policy");
+  verify(
+      "another link", [](Json& a) { a["link"]["index"] = 6; }, "link");
+  verify(
+      "another namespace", [](Json& a) { a["link"]["netns"] = 1; }, "link");
+  verify(
+      "a v4 rule less", [=](Json& a) { bump(a["counts"]["iptables"]["v4"]); }, "counts");
+  verify(
+      "a v6 rule less", [=](Json& a) { bump(a["counts"]["iptables"]["v6"]); }, "counts");
+  verify(
+      "a filter less", [=](Json& a) { bump(a["counts"]["flower"]); }, "counts");
+  verify(
+      "a netdev rule more", [](Json& a) { a["counts"]["netdev"] = 1; }, "counts");
+  // Without these there is no answer to give.
+  addChange(
+      rows, "verify", "no readback", [](Json& a) { a["readback"] = nullptr; },
+      "the verdict has no \"readback\"");
+  addChange(
+      rows, "verify", "no kernel", [](Json& a) { a.erase("kernel"); },
+      "the verdict has no \"kernel\"");
+}
+
+void addHolder(std::vector<Row>& rows) {
+  const auto dies = [&](const std::string& when, const std::string& part) {
+    rows.push_back({identifier("the holder dies after " + when),
+                    [when](ScriptedEngine& engine) {
+                      engine.after(when, [&engine] { engine.dieAtOnce("holder"); });
+                    },
+                    ExitCode::kEngine, part});
+  };
+  dies("start holder", "non running container");
+  dies("run probe", "non running container");
+  dies("run verify", "the holder does not run any more");
+  rows.push_back({"the_host_has_no_IPv4_gateway",
+                  [](ScriptedEngine& engine) {
+                    engine.program("probe", [](const std::string&) {
+                      const Json answer{{"host", {"fd00::1"}}, {"link", test::jobLink()}};
+                      return Said{0, answer.dump(), ""};
+                    });
+                  },
+                  ExitCode::kUnsupported, "no IPv4 address"});
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  addCalls(all);
+  addSilences(all);
+  addConflicts(all);
+  addPrograms(all);
+  addAnswers(all);
+  addHolder(all);
+  return all;
+}
+
+class Fails : public testing::TestWithParam<Row> {};
+INSTANTIATE_TEST_SUITE_P(Establish, Fails, testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.name; });
+
+TEST_P(Fails, AndLeavesNothing) {
+  const Row& row = GetParam();
+  ScriptedEngine engine;
+  addOthers(engine);
+  row.arrange(engine);
+  const std::vector<std::string> before = engine.names();
+  const std::optional<Failure> failure = test::failureOf([&] {
+    static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
+                                {.attempt = row.attempt, .removal = kAmple.removal}));
+  });
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->code(), row.code) << failure->what();
+  EXPECT_THAT(failure->what(), HasSubstr(row.part));
+  EXPECT_EQ(
+      std::string(failure->what()).find("; nothing of the attempt is left") != std::string::npos,
+      row.touches)
+      << failure->what();
+
+  EXPECT_EQ(engine.names(), before);
+  const auto removed = engine.removed();
+  const auto holder = std::find(removed.begin(), removed.end(), "holder");
+  EXPECT_TRUE(holder == removed.end() || holder == removed.end() - 1)
+      << testing::PrintToString(removed);
+  if (!row.touches) {
+    EXPECT_THAT(engine.calls(), Each(testing::Not(StartsWith("create"))));
+  }
+}
+
+// Before anything exists.
+class Refuses : public testing::Test {
+ protected:
+  void expect(const EstablishRequest& request, ExitCode code, const std::string& part,
+              std::uint64_t now = kNow) {
+    test::expectFailure(
+        [&] { static_cast<void>(establish(Engine(engine_.socket()), request, now, kAmple)); }, code,
+        part);
+    EXPECT_THAT(engine_.names(), IsEmpty());
+    EXPECT_THAT(engine_.calls(), Each(testing::Not(StartsWith("create"))));
+  }
+  ScriptedEngine engine_;
+};
+
+TEST_F(Refuses, AnImageThatTheEngineLacks) {
+  for (std::string EstablishRequest::*image :
+       {&EstablishRequest::holderImage, &EstablishRequest::helperImage}) {
+    EstablishRequest request = aRequest();
+    request.*image = "other:1";
+    expect(request, ExitCode::kUnsupported, "the engine has no image \"other:1\"");
+  }
+}
+
+TEST_F(Refuses, ANetworkThatTheEngineLacksOrThatGivesNoVeth) {
+  EstablishRequest request = aRequest();
+  request.network = "nowhere";
+  expect(request, ExitCode::kBadInput, "\"nowhere\", which the engine does not have");
+  request.network = "lan";
+  expect(request, ExitCode::kBadInput, "of driver \"macvlan\"");
+}
+
+TEST_F(Refuses, ADeadlineThatHasPassed) {
+  expect(aRequest(), ExitCode::kDeadline, "deadline has passed", test::kJobDeadline);
+  EXPECT_THAT(engine_.calls(), IsEmpty());
+}
+
+// As the command does it: the signal is blocked, and looked for between the steps.
+TEST(Establish, EndsAtASignal) {
+  sigset_t set;
+  sigset_t before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &set, &before), 0);
+  {
+    ScriptedEngine engine;
+    addOthers(engine);
+    raise(SIGTERM);
+    test::expectFailure(
+        [&] { static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple)); },
+        ExitCode::kDeadline, "a signal ended the attempt; nothing of the attempt is left");
+    EXPECT_THAT(engine.names(), kOthers);
+    EXPECT_THAT(engine.calls(), testing::Not(testing::Contains("start apply")));
+  }
+  const timespec now{};
+  EXPECT_EQ(sigtimedwait(&set, nullptr, &now), SIGTERM);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+}
+
+// Removal that fails as well.
+class Leaves : public testing::Test {
+ protected:
+  Leaves() {
+    addOthers(engine_);
+    engine_.program("verify", [](const std::string&) { return Said{8, "", "it is open\n"}; });
+  }
+  std::string reason(std::chrono::milliseconds removal) {
+    const std::optional<Failure> failure = test::failureOf([&] {
+      static_cast<void>(establish(Engine(engine_.socket()), aRequest(), kNow,
+                                  {.attempt = kAmple.attempt, .removal = removal}));
+    });
+    EXPECT_TRUE(failure && failure->code() == ExitCode::kRefused);
+    return failure ? failure->what() : "";
+  }
+  static constexpr std::chrono::milliseconds kShort{250};
+  // For asking every container at least once, although two of them take their shares of it.
+  static constexpr std::chrono::milliseconds kEnough{1'500};
+  ScriptedEngine engine_;
+};
+
+// One call that the engine never answers does not keep the others from being removed.
+TEST_F(Leaves, AndNamesAllThatMayStillExist) {
+  for (const Fault fault : {Fault::kRefuse, Fault::kDrop, Fault::kPretend, Fault::kSilence}) {
+    ScriptedEngine engine;
+    engine.program("verify", [](const std::string&) { return Said{8, "", "it is open\n"}; });
+    engine.fail("remove holder", fault, ScriptedEngine::kAlways);
+    engine.fail("remove host", fault, ScriptedEngine::kAlways);
+    test::expectFailure(
+        [&] {
+          static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
+                                      {.attempt = std::chrono::seconds(4), .removal = kEnough}));
+        },
+        ExitCode::kRefused,
+        "step verify: exit 8, it is open; these may still exist, and a sweep removes them: "
+        "vethgate-job-1-host vethgate-job-1");
+    EXPECT_THAT(engine.names(),
+                testing::UnorderedElementsAre("vethgate-job-1", "vethgate-job-1-host"));
+  }
+}
+
+TEST_F(Leaves, NothingWhenOnlyTheListFails) {
+  engine_.fail("list", Fault::kRefuse, ScriptedEngine::kAlways);
+  EXPECT_THAT(reason(kShort),
+              HasSubstr("these may still exist, and a sweep removes them: containers with the "
+                        "label vethgate.attempt="));
+  EXPECT_THAT(engine_.names(), kOthers);
+}
+
+TEST_F(Leaves, NothingWhenTheListLagsBehind) {
+  engine_.lag(3);
+  EXPECT_THAT(reason(kAmple.removal), HasSubstr("nothing of the attempt is left"));
+  EXPECT_THAT(engine_.names(), kOthers);
+}
+
+TEST_F(Leaves, NothingAndNobodyElsesTouchedWhenTheListIsNotFiltered) {
+  engine_.ignoreFilters();
+  EXPECT_THAT(reason(kShort), HasSubstr("containers with the label vethgate.attempt="));
+  EXPECT_THAT(engine_.names(), kOthers);
+}
+
+TEST_F(Leaves, NothingWhenInspectingFailsForAWhile) {
+  engine_.fail("inspect *", Fault::kDrop, 7);
+  EXPECT_THAT(reason(kAmple.removal), HasSubstr("nothing of the attempt is left"));
+  EXPECT_THAT(engine_.names(), kOthers);
+}
+
+}  // namespace
+}  // namespace vethgate::docker

@@ -1,0 +1,116 @@
+// release(): whose containers it removes, in what order, and what it says when it cannot.
+#include "docker/establish/custody.hpp"
+#include "tests/offline/docker/establish/support.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+using test::aRequest;
+using test::expectFailure;
+using test::Fault;
+using test::kAmple;
+using test::kJob;
+using test::kNow;
+using test::ScriptedEngine;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr TimeLimits kShort{.removal = std::chrono::milliseconds(250)};
+
+class Release : public testing::Test {
+ protected:
+  Release() {
+    // As an attempt that was killed leaves them; the holder was there first.
+    engine_.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
+    engine_.add("vethgate-job-1-probe", labels("worker-1", kJob, kHelperRole));
+    engine_.add("vethgate-job-1-apply", labels("worker-1", kJob, kHelperRole));
+    engine_.add("of-another-owner", labels("worker-2", kJob, kHolderRole));
+    engine_.add("of-another-job", labels("worker-1", "job-2", kHolderRole));
+    engine_.add("of-nobody", {});
+  }
+  static Labels labels(const std::string& owner, const std::string& job, const char* role) {
+    return {{kOwnerLabel, owner}, {kJobLabel, job}, {kRoleLabel, role}};
+  }
+  [[nodiscard]] std::size_t release(const TimeLimits& limits = kAmple) const {
+    return docker::release(Engine(engine_.socket()), "worker-1", kJob, limits);
+  }
+  void expectTheOthers() const {
+    EXPECT_THAT(engine_.names(), ElementsAre("of-another-owner", "of-another-job", "of-nobody"));
+  }
+  ScriptedEngine engine_;
+};
+
+TEST_F(Release, RemovesTheJobsAndNoneBesidesHelpersFirst) {
+  EXPECT_EQ(release(), 3U);
+  expectTheOthers();
+  EXPECT_THAT(engine_.removed(), ElementsAre("probe", "apply", "holder"));
+  EXPECT_EQ(release(), 0U);
+  expectTheOthers();
+}
+
+TEST_F(Release, RemovesWhatWasEstablished) {
+  ScriptedEngine engine;
+  static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple));
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-2", kJob, kAmple), 0U);
+  EXPECT_EQ(engine.names().size(), 1U);
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob, kAmple), 1U);
+  EXPECT_THAT(engine.names(), IsEmpty());
+}
+
+TEST_F(Release, AsksAgainForARemovalThatFailed) {
+  for (const Fault fault : {Fault::kRefuse, Fault::kDrop, Fault::kDropAfter, Fault::kPretend}) {
+    ScriptedEngine engine;
+    engine.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
+    engine.fail("remove *", fault, fault == Fault::kDropAfter ? 1 : 2);
+    EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob, kAmple), 1U);
+    EXPECT_THAT(engine.names(), IsEmpty());
+  }
+}
+
+// The others go, one that cannot be removed is named.
+TEST_F(Release, NamesWhatMayStillExist) {
+  for (const Fault fault : {Fault::kRefuse, Fault::kDrop, Fault::kPretend, Fault::kSilence}) {
+    ScriptedEngine engine;
+    engine.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
+    engine.add("vethgate-job-1-probe", labels("worker-1", kJob, kHelperRole));
+    engine.fail("remove probe", fault, ScriptedEngine::kAlways);
+    expectFailure(
+        [&] {
+          static_cast<void>(docker::release(Engine(engine.socket()), "worker-1", kJob,
+                                            {.removal = std::chrono::milliseconds(1'000)}));
+        },
+        ExitCode::kEngine,
+        "; these may still exist, and a sweep removes them: vethgate-job-1-probe");
+    EXPECT_THAT(engine.names(), ElementsAre("vethgate-job-1-probe"));
+  }
+}
+
+TEST_F(Release, NamesAllInTheOrderOfTheirRemoval) {
+  engine_.fail("remove *", Fault::kRefuse, ScriptedEngine::kAlways);
+  expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kEngine,
+                "the engine is unwell\"; these may still exist, and a sweep removes them: "
+                "vethgate-job-1-probe vethgate-job-1-apply vethgate-job-1");
+}
+
+TEST_F(Release, FailsWhenTheEngineDoesNotList) {
+  engine_.fail("list", Fault::kRefuse);
+  expectFailure([&] { static_cast<void>(release()); }, ExitCode::kEngine, "list containers");
+  engine_.fail("list", Fault::kSilence);
+  expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kDeadline,
+                "list containers");
+  EXPECT_THAT(engine_.removed(), IsEmpty());
+  EXPECT_EQ(release(), 3U);
+}
+
+// An engine that lists what was not asked for is not believed in anything.
+TEST_F(Release, TouchesNothingWhenTheListIsNotFiltered) {
+  engine_.ignoreFilters();
+  const auto before = engine_.names();
+  expectFailure([&] { static_cast<void>(release()); }, ExitCode::kEngine, "another object");
+  EXPECT_EQ(engine_.names(), before);
+}
+
+}  // namespace
+}  // namespace vethgate::docker
