@@ -225,8 +225,9 @@ class Attempt {
       const Link link = reading([&] {
         ObjectReader reader(found, "probe");
         readList(reader.required("host"), reader.pathOf("host"), host.gateway, addressOf);
-        const Link read = readLink(reader.required("link"), reader.pathOf("link"));
+        Link read = readLink(reader.required("link"), reader.pathOf("link"));
         reader.finish();
+        return read;
         return read;
       });
 
