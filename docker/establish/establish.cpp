@@ -228,7 +228,6 @@ class Attempt {
         Link read = readLink(reader.required("link"), reader.pathOf("link"));
         reader.finish();
         return read;
-        return read;
       });
 
       const Json document = effectivePolicy(request_, host);
