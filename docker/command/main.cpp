@@ -9,10 +9,18 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "docker/command/commands.hpp"
 #include "docker/engine/engine.hpp"
 #include "docker/establish/establish.hpp"
 
 namespace vethgate::docker {
+
+std::uint64_t unixNow() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
 namespace {
 
 constexpr const char* kImage = "vethgate:" VETHGATE_VERSION;
@@ -28,12 +36,6 @@ void deferSignals() {
   if (sigprocmask(SIG_BLOCK, &deferred, nullptr) != 0 || std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
     throw Failure(ExitCode::kDefect, "the signals cannot be blocked");
   }
-}
-
-std::uint64_t unixNow() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
 }
 
 int runEstablish(const std::string& socket) {
@@ -78,12 +80,41 @@ int run(int argc, char** argv) {
       command("release", "removes the holder and the helpers of a job, if there are any");
   releasing->add_option("JOB", job, "the job's id")->required();
   releasing->add_option("--owner", owner, "whose job it is")->required();
+  StatusOptions status;
+  CLI::App* const looking =
+      command("status", "reads the answer of establish, and judges the job's namespace again");
+  looking->add_option("JOB", status.job, "the job's id")->required();
+  looking->add_option("--owner", status.owner, "whose job it is")->required();
+  CLI::App* const explaining =
+      app.add_subcommand("explain", "reads a policy, and prints its rules with their reasons");
+  std::string image = kImage;
+  CLI::App* const examining =
+      command("doctor", "says whether this host can hold a job, and what to do where it cannot");
+  for (CLI::App* const sub : {looking, examining}) {
+    sub->add_option("--image", image, "the helpers' image, " + image + " unless given");
+  }
+  bool json = false;
+  for (CLI::App* const sub : {looking, explaining, examining}) {
+    sub->add_flag("--json", json, "print one document for programs");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
     badInput(error.what());
+  }
+  if (*looking) {
+    status.socket = socket;
+    status.image = image;
+    status.json = json;
+    return runStatus(status);
+  }
+  if (*explaining) {
+    return runExplain(json);
+  }
+  if (*examining) {
+    return runDoctor(socket, image, json);
   }
   return *establishing ? runEstablish(socket) : runRelease(socket, owner, job);
 }

@@ -224,6 +224,7 @@ Container readContainer(const std::string& answer) {
   container.id = id(object, "Id");
   container.name = withoutSlash(text(object, "Name"));
   container.image = text(object, "Image");
+  container.created = textOr(object, "Created");
   container.resolvConf = textOr(object, "ResolvConfPath");
   readState(object.required("State"), object.pathOf("State"), container);
   readHostConfig(object.required("HostConfig"), object.pathOf("HostConfig"), container);

@@ -98,7 +98,8 @@ struct Container {
   std::string id;    // 64 digits
   std::string name;  // without the slash that the API puts before it
   std::string image;
-  std::string status;  // "created", "running", "exited", …
+  std::string created;  // RFC 3339, "2026-11-29T20:54:33.324651564Z"; empty when not said
+  std::string status;   // "created", "running", "exited", …
   bool running = false;
   std::uint64_t pid = 0;  // on the engine's host; 0 when it does not run
   std::uint64_t exitCode = 0;

@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "docker/establish/custody.hpp"
 #include "docker/establish/helper.hpp"
-#include "docker/establish/seccomp_profile.hpp"
 #include "render/link.hpp"
 #include "render/plan.hpp"
 #include "render/policy.hpp"
@@ -79,19 +78,6 @@ std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now,
 std::uint64_t stampFor(std::uint64_t deadline) {
   constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
   return deadline > kLast - kGraceSeconds ? kLast : deadline + kGraceSeconds;
-}
-
-// Rules are put into a namespace of the host's kernel, whatever the job will run under.
-std::string hostRuntime(const Info& info) {
-  for (const char* wanted : {"runc", "crun"}) {
-    for (const Runtime& runtime : info.runtimes) {
-      if (runtime.name == wanted) {
-        return wanted;
-      }
-    }
-  }
-  throw Failure(ExitCode::kUnsupported,
-                "the engine has neither runc nor crun, and helpers need one of them");
 }
 
 Json parsed(const std::string& text, const std::string& what) {
@@ -177,14 +163,7 @@ class Attempt {
   void inspectEngine() {
     const Version version = engine_.version(deadline_);
     podman_ = version.podman;
-    if (podman_) {
-      surrounding_.runtime = "";  // its service has one runtime, and passes over what is asked for
-    } else {
-      surrounding_.runtime = hostRuntime(engine_.info(deadline_));
-      surrounding_.seccomp = kSeccompProfile;
-    }
-    surrounding_.job = request_.job;
-    surrounding_.image = request_.helperImage;
+    surrounding_ = surroundingOf(engine_, podman_, request_.job, request_.helperImage, deadline_);
     for (const std::string& image : {request_.holderImage, request_.helperImage}) {
       if (!engine_.findImage(image, deadline_)) {
         throw Failure(ExitCode::kUnsupported,

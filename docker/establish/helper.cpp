@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "docker/establish/seccomp_profile.hpp"
 
 namespace vethgate::docker {
 namespace {
@@ -19,7 +20,30 @@ std::string lastLine(const std::string& text) {
   return text.substr(before == std::string::npos ? 0 : before + 1, end - before);
 }
 
+// Rules are put into a namespace of the host's kernel, whatever the job will run under.
+std::string hostRuntime(const Info& info) {
+  for (const char* wanted : {"runc", "crun"}) {
+    for (const Runtime& runtime : info.runtimes) {
+      if (runtime.name == wanted) {
+        return wanted;
+      }
+    }
+  }
+  throw Failure(ExitCode::kUnsupported,
+                "the engine has neither runc nor crun, and helpers need one of them");
+}
+
 }  // namespace
+
+Surrounding surroundingOf(const Engine& engine, bool podman, const std::string& job,
+                          const std::string& image, const Deadline& deadline) {
+  Surrounding surrounding{job, image, "", ""};
+  if (!podman) {  // whose service has one runtime, and passes over what is asked for
+    surrounding.runtime = hostRuntime(engine.info(deadline));
+    surrounding.seccomp = kSeccompProfile;
+  }
+  return surrounding;
+}
 
 ContainerSpec containerOf(const Surrounding& surrounding, const HelperSpec& spec) {
   ContainerSpec container;
@@ -45,18 +69,27 @@ Helper::Helper(const Engine& engine, Custody& custody, const Surrounding& surrou
       id_(custody.create(containerOf(surrounding, spec_), kHelperRole, deadline)) {}
 
 std::string Helper::run(std::string_view input, const Deadline& deadline) {
+  Ended ended = complete(input, deadline);
+  if (ended.status != static_cast<int>(ExitCode::kDone)) {
+    refuse(ended);
+  }
+  return std::move(ended.said.out);
+}
+
+Ended Helper::complete(std::string_view input, const Deadline& deadline) {
   Attachment streams = engine_.attach(id_, spec_.takesInput, deadline);
   engine_.startContainer(id_, deadline);
   Output said = streams.converse(input, deadline);
   const int status = engine_.waitContainer(id_, deadline);
   custody_.discard(id_, shareOf(deadline));
-  if (status == static_cast<int>(ExitCode::kDone)) {
-    return std::move(said.out);
-  }
-  const std::string sentence =
-      "step " + spec_.verb + ": exit " + std::to_string(status) + ", " + quoted(lastLine(said.err));
-  const bool ours = status <= static_cast<int>(ExitCode::kDeadline);
-  throw Failure(ours ? static_cast<ExitCode>(status) : ExitCode::kEngine, sentence);
+  return {status, std::move(said)};
+}
+
+void Helper::refuse(const Ended& ended) const {
+  const std::string sentence = "step " + spec_.verb + ": exit " + std::to_string(ended.status) +
+                               ", " + quoted(lastLine(ended.said.err));
+  const bool ours = ended.status <= static_cast<int>(ExitCode::kDeadline);
+  throw Failure(ours ? static_cast<ExitCode>(ended.status) : ExitCode::kEngine, sentence);
 }
 
 }  // namespace vethgate::docker

@@ -26,6 +26,12 @@ struct Surrounding {
   std::string seccomp;  // the profile's text; empty: the engine's own
 };
 
+// How a program ended.
+struct Ended {
+  int status = 0;
+  Output said;
+};
+
 // A container for a program that is started later, so that its creation takes no time then.
 class Helper {
  public:
@@ -36,6 +42,10 @@ class Helper {
   // that no program of vethgate's has, and a signal, are the engine's failure (kEngine). The
   // container is removed when the answer is complete.
   [[nodiscard]] std::string run(std::string_view input, const Deadline& deadline);
+  // The same for a program whose other exit statuses are answers as well.
+  [[nodiscard]] Ended complete(std::string_view input, const Deadline& deadline);
+  // Throws what run() throws for such an end.
+  [[noreturn]] void refuse(const Ended& ended) const;
 
  private:
   const Engine& engine_;
@@ -44,6 +54,10 @@ class Helper {
   std::string id_;
 };
 
+// What every helper for `job` has in common on this engine. Failure(kUnsupported) when it has no
+// runtime for the host's own kernel.
+[[nodiscard]] Surrounding surroundingOf(const Engine& engine, bool podman, const std::string& job,
+                                        const std::string& image, const Deadline& deadline);
 [[nodiscard]] ContainerSpec containerOf(const Surrounding& surrounding, const HelperSpec& spec);
 
 }  // namespace vethgate::docker

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -149,6 +150,75 @@ TEST_F(EngineEstablish, RefusesBeforeAnythingExists) {
   refused(request("none", kPolicy, "host"), 2, "expected a network with a bridge");
   refused(request("none", R"({"version": 2})"), 2, "policy.version");
   refused(request("none", kPolicy, kNetwork, std::chrono::seconds(-1)), 10, "deadline has passed");
+}
+
+TEST_F(EngineEstablish, StatusJudgesTheNamespaceAgain) {
+  const Json answer = establish("looked-at");
+  ASSERT_TRUE(answer.is_object());
+  const std::string id = answer.at("id").get<std::string>();
+  const std::vector<std::string> question{"status", "looked-at", "--owner", kOwner};
+  std::vector<std::string> forPrograms = question;
+  forPrograms.emplace_back("--json");
+
+  const Finished clean = vethgate(question, answer.dump());
+  EXPECT_EQ(clean.exit, 0) << clean.summary();
+  EXPECT_THAT(clean.out, HasSubstr("verdict       contained\ndropped       nothing so far\n"));
+  // What a job lost is counted by the rule that stopped it.
+  const PayloadReport report = launch(answer, "runc", {std::string(kDeniedTcp)});
+  EXPECT_EQ(report.outcome(kDeniedTcp), Outcome::kRefused) << report;
+  const Finished after = vethgate(forPrograms, answer.dump());
+  EXPECT_EQ(after.exit, 0) << after.summary();
+  const Json document = Json::parse(after.out);
+  EXPECT_EQ(document.at("verdict").at("readback"), answer.at("digests").at("readback"));
+  std::uint64_t dropped = 0;
+  for (const Json& packets : document.at("verdict").at("drops")) {
+    dropped += packets.get<std::uint64_t>();
+  }
+  EXPECT_GT(dropped, 0U);
+  EXPECT_EQ(containers(), id.substr(0, 12));
+
+  // One rule less, by the hand of whoever is root in that namespace.
+  runOrThrow({.argv = {"nsenter", "--net=/proc/" + std::to_string(engine().pidOf(id)) + "/ns/net",
+                       "nft", "flush", "chain", "ip", "filter", "OUTPUT"}});
+  const Finished tampered = vethgate(question, answer.dump());
+  EXPECT_EQ(tampered.exit, 8) << tampered.summary();
+  EXPECT_THAT(tampered.out, HasSubstr("verdict       refused\nreason "));
+  EXPECT_EQ(containers(), id.substr(0, 12));
+
+  EXPECT_EQ(vethgate({"status", "other", "--owner", kOwner}, answer.dump()).exit, 2);
+  EXPECT_TRUE(vethgate({"release", "looked-at", "--owner", kOwner}).ok());
+  const Finished gone = vethgate(question, answer.dump());
+  EXPECT_EQ(gone.exit, 9) << gone.summary();
+  EXPECT_THAT(gone.out, HasSubstr("holder        absent"));
+}
+
+TEST_F(EngineEstablish, ExplainNeedsNoEngine) {
+  const Finished table = run({.argv = {std::string(VETHGATE_BIN_DIR) + "/vethgate", "explain"},
+                              .input = R"({"version": 1})"});
+  EXPECT_TRUE(table.ok()) << table.summary();
+  EXPECT_THAT(table.out, HasSubstr("169.254.169.254"));
+}
+
+TEST_F(EngineEstablish, DoctorTriesTheKernelAndLeavesNothing) {
+  const Finished asked = vethgate({"doctor", "--json"});
+  EXPECT_EQ(asked.exit, 0) << asked.summary();
+  std::map<std::string, Json> checks;
+  const Json document = Json::parse(asked.out);
+  for (const Json& check : document.at("checks")) {
+    checks.emplace(check.at("check").get<std::string>(), check);
+  }
+  for (const char* name : {"engine", "runtimes", "image", "kernel", "families"}) {
+    ASSERT_EQ(checks.count(name), 1U) << name << "\n" << asked.out;
+    EXPECT_EQ(checks.at(name).at("level"), "ok") << asked.out;
+  }
+  const std::string runsc = std::string("runtime ") + kRunscBookwormName;
+  ASSERT_EQ(checks.count(runsc), 1U) << asked.out;
+  EXPECT_EQ(checks.at(runsc).at("level"), "ok") << asked.out;
+  EXPECT_EQ(containers(), "");
+
+  const Finished without = vethgate({"doctor", "--image", "vethgate:absent"});
+  EXPECT_EQ(without.exit, 6) << without.summary();
+  EXPECT_THAT(without.out, HasSubstr("fail  image"));
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// The subcommands that only look, each in a file of its own. Each reads stdin, writes its answer to
+// stdout, and returns the exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vethgate::docker {
+
+[[nodiscard]] std::uint64_t unixNow();
+
+struct StatusOptions {
+  std::string socket;
+  std::string image;
+  std::string owner;
+  std::string job;
+  bool json = false;
+};
+[[nodiscard]] int runStatus(const StatusOptions& options);
+
+[[nodiscard]] int runExplain(bool json);
+
+[[nodiscard]] int runDoctor(const std::string& socket, const std::string& image, bool json);
+
+}  // namespace vethgate::docker

@@ -1,0 +1,19 @@
+#include "docker/explain/explain.hpp"
+
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/program.hpp"
+#include "docker/command/commands.hpp"
+
+namespace vethgate::docker {
+
+int runExplain(bool json) {
+  const Policy policy =
+      readPolicy(std::string_view(readAll(STDIN_FILENO, "policy", kMaxDocumentBytes)));
+  writeAll(STDOUT_FILENO, json ? explainJson(policy) : explainText(policy));
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace vethgate::docker
