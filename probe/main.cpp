@@ -87,11 +87,12 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", VETHGATE_VERSION);
     std::string hostName;
     auto* const host = app.add_option(
-        "--host", hostName, "print {\"host\", \"link\"}: also what /etc/hosts has for this name");
+        "--host", hostName, R"(print {"host", "link"}: also what /etc/hosts has for this name)");
     bool addresses = false;
-    app.add_flag("--addresses", addresses,
-                 "print {\"own\", \"onLink\"} instead: the addresses of whatever namespace this "
-                 "is, and the prefixes on its links")
+    app.add_flag(
+           "--addresses", addresses,
+           R"(print {"own", "onLink"} instead: the addresses of whatever namespace this is, and the )"
+           "prefixes on its links")
         ->excludes(host);
     try {
       app.parse(argc, argv);

@@ -33,7 +33,7 @@ void deferSignals() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     sigaddset(&deferred, signal);
   }
-  if (sigprocmask(SIG_BLOCK, &deferred, nullptr) != 0 || std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
+  if (pthread_sigmask(SIG_BLOCK, &deferred, nullptr) != 0) {
     throw Failure(ExitCode::kDefect, "the signals cannot be blocked");
   }
 }

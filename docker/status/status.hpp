@@ -13,6 +13,7 @@
 namespace vethgate::docker {
 
 // Of the answer of `vethgate establish`, what a second judgement needs.
+// NOLINTNEXTLINE(bugprone-exception-escape): of its move, and nlohmann's own is noexcept
 struct Subject {
   std::string job;
   std::string owner;
