@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "docker/custody/release.hpp"
 #include "docker/engine/engine.hpp"
 #include "docker/establish/request.hpp"
 
@@ -18,8 +19,8 @@ namespace vethgate::docker {
 struct TimeLimits {
   // From the first call to the answer, if the job's own deadline is not nearer.
   std::chrono::milliseconds attempt{120'000};
-  // For removing what a failed attempt left, beyond the attempt's own time; and for a release.
-  std::chrono::milliseconds removal{30'000};
+  // For removing what a failed attempt left, beyond the attempt's own time.
+  std::chrono::milliseconds removal = kRemovalTime;
 };
 
 struct Established {
@@ -43,11 +44,5 @@ struct Established {
 // text of a file for /etc/resolv.conf, which gVisor jobs need on a network with an engine's own
 // resolver.
 [[nodiscard]] std::string answerText(const EstablishRequest& request, const Established& made);
-
-// Removes every container of `owner` for `job`, helpers first, and confirms that they are gone.
-// Returns how many there were; releasing twice is no failure. Failure(kEngine) names what may still
-// exist, as far as the engine has said what there is.
-[[nodiscard]] std::size_t release(const Engine& engine, const std::string& owner,
-                                  const std::string& job, const TimeLimits& limits = {});
 
 }  // namespace vethgate::docker

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "docker/custody/custody.hpp"
 #include "docker/engine/engine.hpp"
-#include "docker/establish/custody.hpp"
 
 namespace vethgate::docker {
 

@@ -6,7 +6,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
-#include "docker/establish/custody.hpp"
+#include "docker/custody/custody.hpp"
 #include "docker/establish/helper.hpp"
 #include "docker/establish/request.hpp"
 #include "docker/status/status.hpp"

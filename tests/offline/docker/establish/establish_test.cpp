@@ -149,8 +149,8 @@ TEST(Establish, GivesUpAnAnswerWhoseHelperCannotBeRemoved) {
       },
       ExitCode::kEngine,
       "helpers of the attempt could not be removed; these may still exist, and a sweep removes "
-      "them: vethgate-job-1-probe");
-  EXPECT_THAT(engine.names(), ElementsAre("vethgate-job-1-probe"));
+      "them: vethgate.probe-job-1");
+  EXPECT_THAT(engine.names(), ElementsAre("vethgate.probe-job-1"));
 }
 
 TEST(Establish, WaitsNoLongerThanTheJobsOwnDeadline) {

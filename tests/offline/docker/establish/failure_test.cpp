@@ -4,7 +4,7 @@
 #include <ostream>
 #include <vector>
 
-#include "docker/establish/custody.hpp"
+#include "docker/custody/custody.hpp"
 #include "tests/offline/docker/establish/support.hpp"
 
 namespace vethgate::docker {
@@ -96,7 +96,7 @@ void addSilences(std::vector<Row>& rows) {
 }
 
 void addConflicts(std::vector<Row>& rows) {
-  for (const std::string name : {"vethgate-job-1", "vethgate-job-1-host", "vethgate-job-1-apply"}) {
+  for (const std::string name : {"vethgate-job-1", "vethgate.host-job-1", "vethgate.apply-job-1"}) {
     rows.push_back({identifier("name taken " + name),
                     [name](ScriptedEngine& engine) {
                       engine.add(name, {{kJobLabel, kJob}, {kAttemptLabel, "another"}});
@@ -372,9 +372,9 @@ TEST_F(Leaves, AndNamesAllThatMayStillExist) {
         },
         ExitCode::kRefused,
         "step verify: exit 8, it is open; these may still exist, and a sweep removes them: "
-        "vethgate-job-1-host vethgate-job-1");
+        "vethgate.host-job-1 vethgate-job-1");
     EXPECT_THAT(engine.names(),
-                testing::UnorderedElementsAre("vethgate-job-1", "vethgate-job-1-host"));
+                testing::UnorderedElementsAre("vethgate-job-1", "vethgate.host-job-1"));
   }
 }
 

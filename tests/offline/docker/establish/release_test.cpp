@@ -1,5 +1,5 @@
 // release(): whose containers it removes, in what order, and what it says when it cannot.
-#include "docker/establish/custody.hpp"
+#include "docker/custody/custody.hpp"
 #include "tests/offline/docker/establish/support.hpp"
 
 namespace vethgate::docker {
@@ -17,15 +17,15 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-constexpr TimeLimits kShort{.removal = std::chrono::milliseconds(250)};
+constexpr std::chrono::milliseconds kShort{250};
 
 class Release : public testing::Test {
  protected:
   Release() {
     // As an attempt that was killed leaves them; the holder was there first.
     engine_.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
-    engine_.add("vethgate-job-1-probe", labels("worker-1", kJob, kHelperRole));
-    engine_.add("vethgate-job-1-apply", labels("worker-1", kJob, kHelperRole));
+    engine_.add("vethgate.probe-job-1", labels("worker-1", kJob, kHelperRole));
+    engine_.add("vethgate.apply-job-1", labels("worker-1", kJob, kHelperRole));
     engine_.add("of-another-owner", labels("worker-2", kJob, kHolderRole));
     engine_.add("of-another-job", labels("worker-1", "job-2", kHolderRole));
     engine_.add("of-nobody", {});
@@ -33,8 +33,8 @@ class Release : public testing::Test {
   static Labels labels(const std::string& owner, const std::string& job, const char* role) {
     return {{kOwnerLabel, owner}, {kJobLabel, job}, {kRoleLabel, role}};
   }
-  [[nodiscard]] std::size_t release(const TimeLimits& limits = kAmple) const {
-    return docker::release(Engine(engine_.socket()), "worker-1", kJob, limits);
+  [[nodiscard]] std::size_t release(std::chrono::milliseconds time = kAmple.removal) const {
+    return docker::release(Engine(engine_.socket()), "worker-1", kJob, time);
   }
   void expectTheOthers() const {
     EXPECT_THAT(engine_.names(), ElementsAre("of-another-owner", "of-another-job", "of-nobody"));
@@ -53,9 +53,9 @@ TEST_F(Release, RemovesTheJobsAndNoneBesidesHelpersFirst) {
 TEST_F(Release, RemovesWhatWasEstablished) {
   ScriptedEngine engine;
   static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple));
-  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-2", kJob, kAmple), 0U);
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-2", kJob), 0U);
   EXPECT_EQ(engine.names().size(), 1U);
-  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob, kAmple), 1U);
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob), 1U);
   EXPECT_THAT(engine.names(), IsEmpty());
 }
 
@@ -64,7 +64,7 @@ TEST_F(Release, AsksAgainForARemovalThatFailed) {
     ScriptedEngine engine;
     engine.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
     engine.fail("remove *", fault, fault == Fault::kDropAfter ? 1 : 2);
-    EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob, kAmple), 1U);
+    EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob), 1U);
     EXPECT_THAT(engine.names(), IsEmpty());
   }
 }
@@ -74,16 +74,16 @@ TEST_F(Release, NamesWhatMayStillExist) {
   for (const Fault fault : {Fault::kRefuse, Fault::kDrop, Fault::kPretend, Fault::kSilence}) {
     ScriptedEngine engine;
     engine.add("vethgate-job-1", labels("worker-1", kJob, kHolderRole));
-    engine.add("vethgate-job-1-probe", labels("worker-1", kJob, kHelperRole));
+    engine.add("vethgate.probe-job-1", labels("worker-1", kJob, kHelperRole));
     engine.fail("remove probe", fault, ScriptedEngine::kAlways);
     expectFailure(
         [&] {
           static_cast<void>(docker::release(Engine(engine.socket()), "worker-1", kJob,
-                                            {.removal = std::chrono::milliseconds(1'000)}));
+                                            std::chrono::milliseconds(1'000)));
         },
         ExitCode::kEngine,
-        "; these may still exist, and a sweep removes them: vethgate-job-1-probe");
-    EXPECT_THAT(engine.names(), ElementsAre("vethgate-job-1-probe"));
+        "; these may still exist, and a sweep removes them: vethgate.probe-job-1");
+    EXPECT_THAT(engine.names(), ElementsAre("vethgate.probe-job-1"));
   }
 }
 
@@ -91,7 +91,7 @@ TEST_F(Release, NamesAllInTheOrderOfTheirRemoval) {
   engine_.fail("remove *", Fault::kRefuse, ScriptedEngine::kAlways);
   expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kEngine,
                 "the engine is unwell\"; these may still exist, and a sweep removes them: "
-                "vethgate-job-1-probe vethgate-job-1-apply vethgate-job-1");
+                "vethgate.probe-job-1 vethgate.apply-job-1 vethgate-job-1");
 }
 
 TEST_F(Release, FailsWhenTheEngineDoesNotList) {

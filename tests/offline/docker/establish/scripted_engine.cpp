@@ -28,13 +28,16 @@ std::string percentDecoded(const std::string& text) {
   return decoded;
 }
 
-// "vethgate-job-1-probe" → "probe".
+// "vethgate.probe-job-1" → "probe".
 std::string shortName(const std::string& name) {
-  const std::string holder = "vethgate-" + kJob;
-  if (name == holder) {
+  if (name == "vethgate-" + kJob) {
     return "holder";
   }
-  return name.rfind(holder + "-", 0) == 0 ? name.substr(holder.size() + 1) : name;
+  const std::string before = "vethgate.";
+  const std::string after = "-" + kJob;
+  const bool helper = name.size() > before.size() + after.size() && name.rfind(before, 0) == 0 &&
+                      name.compare(name.size() - after.size(), after.size(), after) == 0;
+  return helper ? name.substr(before.size(), name.size() - before.size() - after.size()) : name;
 }
 
 std::string message(const std::string& text) { return Json{{"message", text}}.dump(); }

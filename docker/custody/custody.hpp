@@ -3,26 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "docker/custody/labels.hpp"
 #include "docker/engine/engine.hpp"
 
 namespace vethgate::docker {
-
-inline constexpr const char* kOwnerLabel = "vethgate.owner";
-inline constexpr const char* kJobLabel = "vethgate.job";
-inline constexpr const char* kRoleLabel = "vethgate.role";  // kHolderRole or kHelperRole
-inline constexpr const char* kRemoveAfterLabel = "vethgate.remove-after";  // unix second, decimal
-// Tells the containers of one attempt from those of another for the same job.
-inline constexpr const char* kAttemptLabel = "vethgate.attempt";
-inline constexpr const char* kHolderRole = "holder";
-inline constexpr const char* kHelperRole = "helper";
-
-[[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
-[[nodiscard]] std::string helperName(const std::string& job, const std::string& verb);
 
 // Between two questions to an engine that has not done yet what was asked: each wait is twice as
 // long as the one before, to a bound.

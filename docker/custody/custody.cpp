@@ -1,4 +1,4 @@
-#include "docker/establish/custody.hpp"
+#include "docker/custody/custody.hpp"
 
 #include <sys/random.h>
 
@@ -26,12 +26,6 @@ std::string freshAttempt() {
 }
 
 }  // namespace
-
-std::string holderName(const std::string& job) { return "vethgate-" + job; }
-
-std::string helperName(const std::string& job, const std::string& verb) {
-  return holderName(job) + "-" + verb;
-}
 
 Custody::Custody(const Engine& engine, Labels base) : engine_(engine), labels_(std::move(base)) {
   labels_[kAttemptLabel] = freshAttempt();

@@ -1,0 +1,21 @@
+// The end of a job's containers. It must not know how they came about.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "docker/engine/engine.hpp"
+
+namespace vethgate::docker {
+
+inline constexpr std::chrono::milliseconds kRemovalTime{30'000};
+
+// Removes every container of `owner` for `job`, helpers first, and confirms that they are gone.
+// Returns how many there were; releasing twice is no failure. Failure(kEngine) names what may still
+// exist, as far as the engine has said what there is.
+[[nodiscard]] std::size_t release(const Engine& engine, const std::string& owner,
+                                  const std::string& job,
+                                  std::chrono::milliseconds time = kRemovalTime);
+
+}  // namespace vethgate::docker
