@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/engine_files.hpp"
 #include "tests/live/fixture/normal_capture.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/temporary_file.hpp"
@@ -117,6 +118,14 @@ Json captured(const Job& job, const Rendered& rendered) {
   return Json::parse(file.read());
 }
 
+// For live-mutants, which changes it in every way.
+void leave(const std::string& name, const Rendered& rendered, const Json& capture) {
+  const std::string base = vmVariable("VETHGATE_OUT") + "/golden-" + name;
+  std::ofstream(base + ".policy.json") << rendered.policy;
+  std::ofstream(base + ".link.json") << rendered.link;
+  std::ofstream(base + ".json") << capture.dump();
+}
+
 class Oracles : public testing::TestWithParam<std::string> {};
 
 TEST_P(Oracles, BuildWhatTheApplierBuilds) {
@@ -132,7 +141,9 @@ TEST_P(Oracles, BuildWhatTheApplierBuilds) {
   const Rendered renderedForTools = prepare(theirs, policy);
   applyWithOracles(theirs, renderedForTools);
 
-  const std::vector<std::string> our = normalCapture(captured(ours, rendered));
+  const Json capture = captured(ours, rendered);
+  leave(GetParam(), rendered, capture);
+  const std::vector<std::string> our = normalCapture(capture);
   const std::vector<std::string> their = normalCapture(captured(theirs, renderedForTools));
   ASSERT_EQ(our.size(), their.size());
   for (std::size_t i = 0; i < our.size(); ++i) {

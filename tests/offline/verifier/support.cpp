@@ -23,9 +23,7 @@ std::size_t fixedSize(DumpId id) {
   return id < DumpId::kNftGenerationBefore || id >= DumpId::kLinksAgain ? 20 : 4;
 }
 
-std::string fileText(const std::string& name) {
-  return readFile(capturesFolder() + "/" + name, name, kMaxCaptureBytes);
-}
+std::string fileText(const std::string& path) { return readFile(path, path, kMaxCaptureBytes); }
 
 bool looksNested(ByteView bytes) {
   if (bytes.size() < sizeof(nlattr)) {
@@ -95,9 +93,14 @@ Fixture fixture(const std::string& name) {
       name.starts_with(contained) ? name.substr(contained.size(), dash - contained.size()) : "tiny";
   const std::string link =
       name.starts_with("engine-") ? name + ".link.json" : "link-" + kernel + ".json";
-  return {readPolicy(std::string_view(fileText(policy + ".policy.json"))),
-          readLink(parseDocument(fileText(link), "link"), "link"),
-          readCapture(fileText(name + ".json"))};
+  const std::string folder = capturesFolder() + "/";
+  return readFixture(folder + policy + ".policy.json", folder + link, folder + name + ".json");
+}
+
+Fixture readFixture(const std::string& policy, const std::string& link,
+                    const std::string& capture) {
+  return {readPolicy(std::string_view(fileText(policy))),
+          readLink(parseDocument(fileText(link), "link"), "link"), readCapture(fileText(capture))};
 }
 
 Fixture readOnce(Fixture fixture) {

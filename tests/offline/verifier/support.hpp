@@ -32,6 +32,9 @@ struct Fixture {
 [[nodiscard]] std::string capturesFolder();
 // `name` is the file's without ".json": "contained-small-6.1".
 [[nodiscard]] Fixture fixture(const std::string& name);
+// From files elsewhere, by their paths.
+[[nodiscard]] Fixture readFixture(const std::string& policy, const std::string& link,
+                                  const std::string& capture);
 
 // The same with a second reading that repeats the first, as a namespace at rest gives it, and with
 // no programs on its links.

@@ -1,0 +1,118 @@
+#include "account.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "exceptions.hpp"
+#include "render/render.hpp"
+
+namespace vethgate::test {
+namespace {
+
+constexpr std::size_t kRepetitionsOneOf = 307;
+constexpr std::size_t kMaxShown = 100;
+constexpr int kNameWidth = 40;
+
+}  // namespace
+
+bool Sampler::wants(const Mutant& mutant) {
+  if (all_) {
+    return true;
+  }
+  return seen_.insert(placeOf(mutant)).second ? fresh_++ % firstOneOf_ == 0
+                                              : repeated_++ % kRepetitionsOneOf == 0;
+}
+
+Counts Account::judgeAll(const std::string& name, const Fixture& fixture, const Choice& wants) {
+  // The first reading by itself: what a decoder overlooks must not be caught by the comparison
+  // alone.
+  Fixture one = readOnce(fixture);
+  const Plan plan = renderPlan(one.policy, one.link);
+  const Verdict untouched = judge(one.policy, plan, one.capture);
+  EXPECT_EQ(untouched.code, ExitCode::kDone) << name << ":\n" << reasonsOf(untouched);
+  Counts counts;
+  const auto show = [&](const Mutant& mutant) {
+    ++counts.mutants;
+    if (wants(mutant)) {
+      ++counts.judged;
+      const Verdict verdict = judge(one.policy, plan, one.capture);
+      if (verdict.code != ExitCode::kDone) {
+        EXPECT_FALSE(verdict.reasons.empty()) << name << ": " << describe(mutant);
+        ++counts.refused;
+      } else if (verdict.readback == untouched.readback && excuse(mutant)) {
+        ++counts.excepted;
+      } else {
+        unlisted_.insert(name + ": " + describe(mutant));
+      }
+    }
+  };
+  const auto mutate = [&](Part part) {
+    const Capture before = one.capture;
+    forEachMutant(one.capture, part, show);
+    EXPECT_EQ(one.capture, before) << "the generator did not put everything back";
+  };
+  mutate(Part::kFirst);
+  one.capture = fixture.capture;
+  mutate(Part::kAgain);
+  EXPECT_GT(counts.refused, counts.excepted) << name;
+
+  std::cout << std::left << std::setw(kNameWidth) << name << std::right << std::setw(9)
+            << counts.mutants << std::setw(9) << counts.judged << std::setw(9) << counts.refused
+            << std::setw(9) << counts.excepted << std::endl;
+  all_.mutants += counts.mutants;
+  all_.judged += counts.judged;
+  all_.refused += counts.refused;
+  all_.excepted += counts.excepted;
+  return counts;
+}
+
+std::string Account::heading() {
+  std::ostringstream line;
+  line << std::left << std::setw(kNameWidth) << "capture"
+       << "  mutants   judged  refused excepted\n";
+  return line.str();
+}
+
+std::string Account::sum() const {
+  return std::to_string(all_.mutants) + " mutants, " + std::to_string(all_.judged) + " judged, " +
+         std::to_string(all_.refused) + " refused, " + std::to_string(all_.excepted) + " in the " +
+         std::to_string(exceptions().size()) + " listed places\n";
+}
+
+void Account::expectNoneUnlisted() const {
+  std::size_t shown = 0;
+  for (const std::string& mutant : unlisted_) {
+    if (++shown <= kMaxShown) {
+      ADD_FAILURE() << "accepted, and not listed: " << mutant;
+    }
+  }
+  EXPECT_EQ(unlisted_.size(), 0U);
+}
+
+void Account::expectNoneUnneeded() const {
+  for (std::size_t i = 0; i < exceptions().size(); ++i) {
+    for (std::size_t change = 0; change < kChangeCount; ++change) {
+      if (exceptions()[i].changes.contains(static_cast<Change>(change)) &&
+          !needed_.contains({i, static_cast<Change>(change)})) {
+        ADD_FAILURE() << "listed, but every such mutant is refused: "
+                      << changeName(static_cast<Change>(change)) << " of " << exceptions()[i].path;
+      }
+    }
+  }
+}
+
+bool Account::excuse(const Mutant& mutant) {
+  bool found = false;
+  for (std::size_t i = 0; i < exceptions().size(); ++i) {
+    if (covers(exceptions()[i], mutant)) {
+      needed_.insert({i, mutant.change});
+      found = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace vethgate::test
