@@ -1,0 +1,243 @@
+#include "docker/sweep/pass.hpp"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "docker/custody/labels.hpp"
+#include "docker/sweep/inventory.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+constexpr std::size_t kShortId = 12;
+
+enum class Kind { kDue, kUnattached };
+
+std::string shown(const Container& container) {
+  return quoted(container.name) + " (" + container.id.substr(0, kShortId) + ")";
+}
+
+bool runs(const Container& container) {
+  return container.running || container.status == "restarting";
+}
+
+class Pass {
+ public:
+  Pass(const Engine& engine, Kind kind, const std::string& owner, std::uint64_t now, Cursor& cursor,
+       const SweepOptions& options)
+      : engine_(engine),
+        kind_(kind),
+        owner_(owner),
+        now_(now),
+        cursor_(cursor),
+        options_(options),
+        budget_(Deadline::after(options.limits.pass)),
+        inventory_(engine, options.limits.call,
+                   [this] { return !stopping() && !budget_.passed(); }) {}
+
+  SweepReport run() {
+    inventory_.list();
+    inventory_.inspect([this](const ContainerSummary& one) { return concerns(one); });
+    for (const auto& [id, reason] : inventory_.unknown()) {
+      report_.failed.push_back({id, "", reason});
+    }
+    for (const auto& [id, one] : inventory_.pending()) {
+      if (concerns(one)) {  // nobody knows whether it is due: there was no time to ask
+        report_.deferred.push_back({id, one.names.empty() ? "" : one.names.front(),
+                                    stopping() ? Bound::kStopped : Bound::kBudget});
+      }
+    }
+    Selection selection = kind_ == Kind::kDue ? selectDue(inventory_.containers(), owner_, now_)
+                                              : selectHolders(inventory_.containers(), owner_);
+    report_.skipped = std::move(selection.skipped);
+    for (const Owned& one : cursor_.from(std::move(selection.due))) {
+      if (take(one) != Fate::kDeferred) {
+        cursor_.advance(one);
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  enum class Fate { kGone, kThere, kDeferred };
+
+  [[nodiscard]] bool stopping() const { return options_.stopping && options_.stopping(); }
+
+  [[nodiscard]] bool concerns(const ContainerSummary& one) const {
+    Container labelled;
+    labelled.labels = one.labels;
+    return !std::holds_alternative<std::monostate>(identify(labelled, owner_));
+  }
+
+  [[nodiscard]] std::optional<Bound> bound() const {
+    if (attempts_ + late_ >= options_.limits.removals) {
+      return Bound::kCount;
+    }
+    if (stopping()) {
+      return Bound::kStopped;
+    }
+    return budget_.passed() ? std::optional(Bound::kBudget) : std::nullopt;
+  }
+
+  Fate defer(const Owned& one, Bound bound) {
+    report_.deferred.push_back({one.id, one.name, bound});
+    late_ += bound == Bound::kCount ? 0 : 1;
+    return Fate::kDeferred;
+  }
+
+  Fate fail(const Owned& one, std::string text) {
+    report_.failed.push_back({one.id, one.name, std::move(text)});
+    return Fate::kThere;
+  }
+
+  // Once in a pass; a ring of containers, each in the network of the next, ends here too.
+  Fate take(const Owned& one) {
+    const auto [entry, first] = fates_.emplace(one.id, Fate::kThere);
+    if (first) {
+      entry->second = settle(one);
+    }
+    return entry->second;
+  }
+
+  Fate settle(const Owned& one) {
+    if (const std::optional<Bound> reached = bound()) {
+      return defer(one, *reached);
+    }
+    std::vector<Container> attached;
+    try {
+      attached = inventory_.attachedTo(one.id, one.name);
+    } catch (const EngineFailure& failure) {
+      if (const std::optional<Bound> reached = bound()) {
+        return defer(one, *reached);
+      }
+      return fail(one, "it is not known what is attached to it: " + std::string(failure.what()));
+    }
+    for (const Container& other : attached) {
+      if (kind_ == Kind::kDue && !runs(other)) {
+        continue;  // it loses nothing that it has
+      }
+      const std::optional<Owned> ours = goesFirst(one, other);
+      if (!ours) {
+        return keep(one, other, reasonOf(other));
+      }
+      const Fate fate = take(*ours);
+      if (fate == Fate::kDeferred) {
+        return defer(one, bound().value_or(Bound::kBudget));
+      }
+      if (fate == Fate::kThere) {
+        return keep(one, other, "could not be removed");
+      }
+    }
+    if (const std::optional<Bound> reached = bound()) {
+      return defer(one, *reached);
+    }
+    return remove(one);
+  }
+
+  Fate keep(const Owned& one, const Container& other, const std::string& reason) {
+    report_.kept.push_back({one.id, one.name, other.id, other.name,
+                            "container " + shown(other) + " uses its network and " + reason +
+                                "; stop and remove that one, and a later pass removes this"});
+    return Fate::kThere;
+  }
+
+  // As the one to remove before `one`, whose network it uses; nullopt when it is not ours to touch.
+  [[nodiscard]] std::optional<Owned> goesFirst(const Owned& one, const Container& other) const {
+    const Identity identity = identify(other, owner_);
+    const Owned* const owned = std::get_if<Owned>(&identity);
+    if (owned == nullptr) {
+      return std::nullopt;
+    }
+    const bool goes = kind_ == Kind::kDue
+                          ? owned->due(now_)
+                          : owned->role == Role::kHelper && owned->job == one.job && !runs(other);
+    return goes ? std::optional(*owned) : std::nullopt;
+  }
+
+  [[nodiscard]] std::string reasonOf(const Container& other) const {
+    const Identity identity = identify(other, owner_);
+    if (const Skipped* const skipped = std::get_if<Skipped>(&identity)) {
+      return "cannot be judged: " + skipped->text;
+    }
+    if (const Owned* const owned = std::get_if<Owned>(&identity)) {
+      if (kind_ == Kind::kUnattached) {
+        return "is this owner's";
+      }
+      return owned->removeAfter
+                 ? "is due in " + std::to_string(*owned->removeAfter - now_) + " s only"
+                 : "has no readable stamp";
+    }
+    const auto owner = other.labels.find(kOwnerLabel);
+    return owner == other.labels.end() ? "carries no label of vethgate's"
+                                       : "belongs to owner " + quoted(owner->second);
+  }
+
+  Fate remove(const Owned& one) {
+    ++attempts_;
+    const Finding finding{one.id, one.name, ""};
+    if (options_.dryRun) {
+      report_.removed.push_back(finding);
+      return Fate::kGone;
+    }
+    std::string problem;
+    try {
+      static_cast<void>(engine_.removeContainer(one.id, Deadline::after(options_.limits.call)));
+    } catch (const EngineFailure& failure) {
+      problem = failure.what();
+    }
+    try {
+      if (!engine_.findContainer(one.id, Deadline::after(options_.limits.call))) {
+        inventory_.forget(one.id);
+        report_.removed.push_back(finding);
+        return Fate::kGone;
+      }
+      if (problem.empty()) {
+        problem = "the engine says that it removed it, and that it has it still";
+      }
+    } catch (const EngineFailure& failure) {
+      problem += problem.empty() ? "" : "; ";
+      problem += failure.what();
+    }
+    return fail(one, problem + "; it may still exist");
+  }
+
+  const Engine& engine_;
+  Kind kind_;
+  const std::string& owner_;
+  std::uint64_t now_;
+  Cursor& cursor_;
+  const SweepOptions& options_;
+  Deadline budget_;
+  Inventory inventory_;
+  std::map<std::string, Fate> fates_;  // by id, of this pass
+  std::size_t attempts_ = 0;
+  std::size_t late_ = 0;  // deferred for want of time, within the number that a pass may remove
+  SweepReport report_;
+};
+
+}  // namespace
+
+const char* word(Bound bound) {
+  switch (bound) {
+    case Bound::kBudget:
+      return "budget";
+    case Bound::kStopped:
+      return "stopped";
+    case Bound::kCount:
+      return "count";
+  }
+  return "?";
+}
+
+SweepReport sweep(const Engine& engine, const std::string& owner, std::uint64_t now, Cursor& cursor,
+                  const SweepOptions& options) {
+  return Pass(engine, Kind::kDue, owner, now, cursor, options).run();
+}
+
+SweepReport reap(const Engine& engine, const std::string& owner, const SweepOptions& options) {
+  Cursor cursor;
+  return Pass(engine, Kind::kUnattached, owner, 0, cursor, options).run();
+}
+
+}  // namespace vethgate::docker
