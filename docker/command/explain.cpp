@@ -10,8 +10,7 @@
 namespace vethgate::docker {
 
 int runExplain(bool json) {
-  const Policy policy =
-      readPolicy(std::string_view(readAll(STDIN_FILENO, "policy", kMaxDocumentBytes)));
+  const std::string policy = readAll(STDIN_FILENO, "policy", kMaxDocumentBytes);
   writeAll(STDOUT_FILENO, json ? explainJson(policy) : explainText(policy));
   return static_cast<int>(ExitCode::kDone);
 }

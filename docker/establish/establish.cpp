@@ -396,6 +396,7 @@ std::string answerText(const EstablishRequest& request, const Established& made)
         {"readback", made.verdict.at("readback")}}},
       {"counts", made.verdict.at("counts")},
       {"unchecked", made.verdict.value("unchecked", Json::array())},
+      {"engine", made.verdict.value("engine", Json())},
       {"kernel", made.verdict.at("kernel")},
       {"timings", timings}};
   return answer.dump() + "\n";

@@ -5,30 +5,13 @@
 
 #include "base/error.hpp"
 #include "docker/engine/requests.hpp"
+#include "docker/establish/host_gateway.hpp"
 #include "render/policy.hpp"
 
 namespace vethgate::docker {
 namespace {
 
 constexpr std::size_t kMaxId = 64;
-// Stands in for the host's address while nothing is measured: it is private, as every engine's
-// bridge is.
-constexpr const char* kUnmeasured = "172.17.0.1";
-
-// The policy with `address` in place of every kHostGateway; says whether there was one.
-bool replaceGateway(Json& policy, const std::string& address) {
-  bool found = false;
-  if (!policy.is_object() || !policy.contains("allow") || !policy["allow"].is_array()) {
-    return false;  // the policy's own reader says what is wrong
-  }
-  for (Json& exception : policy["allow"]) {
-    if (exception.is_object() && exception.contains("to") && exception["to"] == kHostGateway) {
-      exception["to"] = address;
-      found = true;
-    }
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -74,7 +57,8 @@ EstablishRequest readRequest(std::string_view text, const std::string& image) {
   reader.finish();
 
   Json trial = request.policy;
-  request.usesHostGateway = replaceGateway(trial, kUnmeasured);
+  const std::vector<bool> replaced = replaceHostGateway(trial, kUnmeasuredHost);
+  request.usesHostGateway = std::find(replaced.begin(), replaced.end(), true) != replaced.end();
   static_cast<void>(readPolicy(trial));
   return request;
 }
@@ -90,7 +74,7 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
                     "the policy names the host's gateway, and the engine gives containers no IPv4 "
                     "address for it");
     }
-    replaceGateway(policy, v4->text());
+    static_cast<void>(replaceHostGateway(policy, v4->text()));
   }
   const Policy written = readPolicy(policy);
   if (!policy.contains("deny")) {

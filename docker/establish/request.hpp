@@ -12,9 +12,6 @@
 
 namespace vethgate::docker {
 
-// In the policy of a request, the `to` of an exception that leads to the host as the job sees it.
-inline constexpr std::string_view kHostGateway = "host-gateway";
-
 // NOLINTNEXTLINE(bugprone-exception-escape): of its move, and nlohmann's own is noexcept
 struct EstablishRequest {
   std::string job;    // [a-zA-Z0-9][a-zA-Z0-9_.-]*, at most 64 characters, as is `owner`

@@ -3,16 +3,20 @@
 #pragma once
 
 #include <string>
-
-#include "render/policy.hpp"
+#include <string_view>
 
 namespace vethgate::docker {
 
-// For people: the ordered rules with their reasons, first match wins within each family. Both throw
-// Failure(kBadInput) for an exception that an earlier drop makes inert.
-[[nodiscard]] std::string explainText(const Policy& policy);
+// `policy`: the document as a worker writes it, where "host-gateway" may stand for the `to` of an
+// exception; such a rule is shown with the word, since the address is known to establish alone.
+// Both throw Failure(kBadInput), as reading the policy does, and for an exception that an earlier
+// drop makes inert.
+
+// For people: the ordered rules with their reasons, first match wins within each family.
+[[nodiscard]] std::string explainText(std::string_view policy);
 // {"policy": sha, "layers": […], "rules": [{"family", "action", "to", "protocol", "ports", "match",
-// "why"}]} on one line; what a rule does not match on is null, `match` holds what has no field.
-[[nodiscard]] std::string explainJson(const Policy& policy);
+// "why"}]} on one line; what a rule does not match on is null, `match` holds what has no field. The
+// digest is null where the word stands: that of what is applied has the address in its place.
+[[nodiscard]] std::string explainJson(std::string_view policy);
 
 }  // namespace vethgate::docker

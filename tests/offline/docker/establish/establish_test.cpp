@@ -50,6 +50,7 @@ TEST(Establish, AnswersWithAHolderThatWasJudged) {
   EXPECT_EQ(answer.at("remove_after"), test::kJobDeadline + 3600);
   EXPECT_EQ(answer.at("link"), test::jobLink());
   EXPECT_EQ(answer.at("kernel"), "6.1.0-test");
+  EXPECT_EQ(answer.at("engine"), Json::parse(R"({"resolver": {"tcp": 38411, "udp": 40123}})"));
   for (const char* step : {"holder", "host", "probe", "apply", "verify", "tidy", "all"}) {
     EXPECT_TRUE(answer.at("timings").contains(step)) << step;
   }

@@ -98,6 +98,7 @@ Json contained(const std::string& question) {
           {"policy", policy.digest},
           {"readback", std::string(kIdDigits, 'e')},
           {"counts", std::move(counts)},
+          {"engine", {{"resolver", {{"tcp", 38411}, {"udp", 40123}}}}},
           {"drops", Json::object()},
           {"kernel", "6.1.0-test"},
           {"link", asked.at("link")}};

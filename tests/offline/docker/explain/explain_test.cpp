@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -21,7 +23,7 @@ constexpr const char* kPolicy = R"({"version": 1, "deny": ["10.0.0.0/8"],
 
 TEST(Explain, TableHasALineForEachRuleInOrder) {
   const Policy policy = readPolicy(std::string_view(kPolicy));
-  const std::string text = explainText(policy);
+  const std::string text = explainText(kPolicy);
   EXPECT_THAT(text, HasSubstr("policy  " + policy.digest + "\nlayers  iptables flower\n\n"));
   const std::string table = text.substr(text.find("\n\n") + 2);
   const auto lines = std::count(table.begin(), table.end(), '\n');
@@ -40,7 +42,7 @@ TEST(Explain, TableHasALineForEachRuleInOrder) {
 
 TEST(Explain, DocumentHasTheSameRules) {
   const Policy policy = readPolicy(std::string_view(kPolicy));
-  const Json document = Json::parse(explainJson(policy));
+  const Json document = Json::parse(explainJson(kPolicy));
   EXPECT_EQ(document.at("policy"), policy.digest);
   EXPECT_EQ(document.at("layers"), Json({"iptables", "flower"}));
   const std::vector<Rule> rules = orderedRules(policy);
@@ -57,22 +59,55 @@ TEST(Explain, DocumentHasTheSameRules) {
 }
 
 TEST(Explain, LogRulesSaySo) {
-  const Policy policy =
-      readPolicy(std::string_view(R"({"version": 1, "log": {"rate": "6/minute", "burst": 12}})"));
-  EXPECT_THAT(explainText(policy), testing::ContainsRegex("IPv4 +log +anywhere +tcp new connec"));
-  EXPECT_THAT(explainText(readPolicy(std::string_view(R"({"version": 1})"))),
-              testing::Not(HasSubstr(" log ")));
+  EXPECT_THAT(explainText(R"({"version": 1, "log": {"rate": "6/minute", "burst": 12}})"),
+              testing::ContainsRegex("IPv4 +log +anywhere +tcp new connec"));
+  EXPECT_THAT(explainText(R"({"version": 1})"), testing::Not(HasSubstr(" log ")));
+}
+
+constexpr const char* kHostPolicy = R"({"version": 1, "deny": ["private"], "allow": [
+  {"to": "172.17.0.1", "protocol": "tcp", "ports": "80", "why": "an address"},
+  {"to": "2001:db8::1", "protocol": "tcp", "ports": "80", "why": "of the other family"},
+  {"to": "host-gateway", "protocol": "tcp", "ports": "80", "why": "the host"},
+  {"to": "10.0.0.1", "protocol": "udp", "ports": "80", "why": "another address"}]})";
+
+TEST(Explain, HostIsShownByTheWordThatStandsForIt) {
+  const std::string text = explainText(kHostPolicy);
+  EXPECT_THAT(text, HasSubstr("policy  its digest is known once the host is measured\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("IPv4 +pass +host-gateway \\(the host, measured at "
+                                           "establish\\) +tcp port 80 +the host\n"));
+  // The address that stands in for it is shown only where the policy itself names it.
+  EXPECT_THAT(text,
+              testing::ContainsRegex("IPv4 +pass +172\\.17\\.0\\.1 +tcp port 80 +an address"));
+  EXPECT_EQ(text.find("172.17.0.1"), text.rfind("172.17.0.1"));
+
+  const Json document = Json::parse(explainJson(kHostPolicy));
+  EXPECT_EQ(document.at("policy"), nullptr);
+  std::map<std::string, std::string> destinations;
+  for (const Json& rule : document.at("rules")) {
+    if (rule.at("action") == "pass" && rule.at("to").is_string()) {
+      destinations[rule.at("why")] = rule.at("to");
+    }
+  }
+  EXPECT_EQ(destinations.at("the host"), "host-gateway");
+  EXPECT_EQ(destinations.at("an address"), "172.17.0.1/32");
+  EXPECT_EQ(destinations.at("another address"), "10.0.0.1/32");
+  EXPECT_EQ(destinations.at("of the other family"), "2001:db8::1/128");
+}
+
+TEST(Explain, WordStandsForTheDestinationOfAnExceptionAlone) {
+  EXPECT_THROW((void)explainText(R"({"version": 1, "deny": ["host-gateway"]})"), Failure);
+  EXPECT_THROW((void)explainText(R"({"version": 1, "resolvers": ["host-gateway"]})"), Failure);
+  EXPECT_THROW((void)explainText(R"({"version": 1, "allow": "host-gateway"})"), Failure);
 }
 
 TEST(Explain, RefusesAnInertException) {
   const auto policy = [](const char* to) {
-    return readPolicy(std::string_view(
-        std::string(
-            R"({"version": 1, "deny": ["private"], "default": "pass", "allow": [{"to": ")") +
-        to + R"(", "protocol": "tcp", "ports": "80"}]})"));
+    return std::string(
+               R"({"version": 1, "deny": ["private"], "default": "pass", "allow": [{"to": ")") +
+           to + R"(", "protocol": "tcp", "ports": "80"}]})";
   };
   EXPECT_NO_THROW((void)explainText(policy("10.1.2.3")));
-  EXPECT_THROW((void)policy("169.254.169.254"), Failure);
+  EXPECT_THROW((void)explainText(policy("169.254.169.254")), Failure);
 }
 
 }  // namespace
