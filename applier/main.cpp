@@ -64,7 +64,7 @@ int run(bool dryRun) {
 int main(int argc, char** argv) {
   return vethgate::runMain("vethgate-apply", [&] {
     vethgate::keepOnlyCapabilities({CAP_NET_ADMIN});
-    CLI::App app("Writes the plan on stdin into this network namespace.");
+    CLI::App app("Writes the plan on stdin into this network namespace.", "vethgate-apply");
     bool dryRun = false;
     app.add_flag("--dry-run", dryRun, "print the messages as hex, send nothing");
     app.set_version_flag("--version", VETHGATE_VERSION);

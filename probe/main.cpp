@@ -83,7 +83,8 @@ int listAddresses() {
 int main(int argc, char** argv) {
   return vethgate::runMain("vethgate-probe", [&] {
     vethgate::keepOnlyCapabilities({});
-    CLI::App app("Prints the job's link: the one veth of the network namespace that this runs in.");
+    CLI::App app("Prints the job's link: the one veth of the network namespace that this runs in.",
+                 "vethgate-probe");
     app.set_version_flag("--version", VETHGATE_VERSION);
     std::string hostName;
     auto* const host = app.add_option(

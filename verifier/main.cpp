@@ -111,7 +111,8 @@ Verdict judgeReplay(const std::string& replayFile, bool explain) {
 int run(int argc, char** argv) {
   CLI::App app{
       "Reads the namespace it runs in and judges it against a policy, both from standard "
-      "input: {\"policy\": ..., \"link\": ...}."};
+      "input: {\"policy\": ..., \"link\": ...}.",
+      std::string(kProgram)};
   app.set_version_flag("--version", VETHGATE_VERSION);
   std::string captureFile;
   std::string replayFile;

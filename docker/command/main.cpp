@@ -62,7 +62,7 @@ int runRelease(const std::string& socket, const std::string& owner, const std::s
 
 int run(int argc, char** argv) {
   deferSignals();
-  CLI::App app("Contained network namespaces for jobs, in a container engine.");
+  CLI::App app("Contained network namespaces for jobs, in a container engine.", "vethgate");
   app.set_version_flag("--version", VETHGATE_VERSION);
   app.require_subcommand(1);
   std::string socket = kDefaultSocket;
