@@ -103,12 +103,12 @@ class Writer {
       const ExitCode code =
           clsact->error == EEXIST ? ExitCode::kUntouchable : ExitCode::kUnsupported;
       throw TakenBack{Failure(code, "the kernel refused the clsact qdisc: " + clsact->reason() +
-                                        "; nothing was touched")};
+                                        kWithoutFlower + "; nothing was touched")};
     }
     if (clsact == nullptr && guard->error == ENOENT) {
       takeBackClsact();
       throw TakenBack{Failure(ExitCode::kUnsupported, "the kernel lacks " + missingOf(*guard) +
-                                                          ": " + guard->reason() +
+                                                          ": " + guard->reason() + kWithoutFlower +
                                                           "; the namespace is as it was")};
     }
     const Refusal& refusal = clsact != nullptr ? *clsact : *guard;

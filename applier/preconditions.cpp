@@ -23,6 +23,7 @@
 #include "applier/iptables.hpp"
 #include "base/error.hpp"
 #include "netlink/message.hpp"
+#include "netlink/nft_family.hpp"
 
 namespace vethgate {
 namespace {
@@ -30,9 +31,11 @@ namespace {
 constexpr const char* kNoCapability =
     "this process lacks CAP_NET_ADMIN in the namespace's user namespace";
 
-[[noreturn]] void lacks(const std::string& mechanism, const std::string& reason) {
+// `choice`: how a policy may do without, if it may.
+[[noreturn]] void lacks(const std::string& mechanism, const std::string& reason,
+                        const char* choice = "") {
   throw Failure(ExitCode::kUnsupported,
-                "the kernel lacks " + mechanism + ": " + reason + "; nothing was touched");
+                "the kernel lacks " + mechanism + ": " + reason + choice + "; nothing was touched");
 }
 
 // `read` turned so that the kernel's errors become the contract's.
@@ -105,25 +108,6 @@ std::optional<std::string> nfTablesAbsent(Kernel& kernel, const Deadline& deadli
   }
 }
 
-std::string familyText(std::uint8_t family) {
-  switch (family) {
-    case NFPROTO_INET:
-      return "inet";
-    case NFPROTO_IPV4:
-      return "ip";
-    case NFPROTO_ARP:
-      return "arp";
-    case NFPROTO_NETDEV:
-      return "netdev";
-    case NFPROTO_BRIDGE:
-      return "bridge";
-    case NFPROTO_IPV6:
-      return "ip6";
-    default:
-      return "of family " + std::to_string(family);
-  }
-}
-
 void refuseTables(Kernel& kernel, const Deadline& deadline) {
   const auto tables = reading("the list of nf_tables tables", [&] {
     return kernel.dump(Channel::kNetfilter, nfTablesRequest(NFT_MSG_GETTABLE, NLM_F_DUMP),
@@ -145,7 +129,7 @@ void refuseTables(Kernel& kernel, const Deadline& deadline) {
                      *name == "nat";
     if (!nat) {
       throw Failure(ExitCode::kUntouchable, "the namespace already holds table " +
-                                                familyText(header.nfgen_family) + " " + *name +
+                                                nftFamilyName(header.nfgen_family) + " " + *name +
                                                 "; a namespace without one is expected");
     }
   }
@@ -304,13 +288,13 @@ void checkMechanisms(Kernel& kernel, const Plan& plan, const Deadline& deadline)
     throw Failure(ExitCode::kUnsupported, kNoCapability);
   }
   if (clsact.error == ENOENT) {
-    lacks("sch_ingress (the clsact qdisc)", clsact.reason());
+    lacks("sch_ingress (the clsact qdisc)", clsact.reason(), kWithoutFlower);
   }
   // In a user namespace of its own actions may only be made as a part of filters: EPERM is then no
   // answer, and the guard, whose action is the same, gives it.
   const Refusal gact = provoke(kernel, malformedGact(), Subject::kGuard, "a gact action", deadline);
   if (gact.error == ENOENT) {
-    lacks("act_gact (the pass and drop actions)", gact.reason());
+    lacks("act_gact (the pass and drop actions)", gact.reason(), kWithoutFlower);
   }
 }
 

@@ -13,6 +13,9 @@
 
 namespace vethgate {
 
+// What a sentence about a missing mechanism of that layer says besides.
+inline constexpr const char* kWithoutFlower = "; the policy's \"layers\" can leave flower out";
+
 // Failure(kWrongNamespace) that names the first field in which they differ.
 void checkLink(const Link& planned, const Link& measured);
 

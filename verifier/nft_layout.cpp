@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "netlink/nft_family.hpp"
 #include "verifier/envelope.hpp"
 #include "verifier/expect.hpp"
 #include "verifier/nft_tables.hpp"
@@ -45,25 +46,6 @@ const Place* placeOf(const Expected& expected, std::uint8_t family, std::string_
            candidate.table == table;
   });
   return place == kPlaces.end() ? nullptr : place;
-}
-
-std::string familyText(std::uint8_t family) {
-  switch (family) {
-    case NFPROTO_INET:
-      return "inet";
-    case NFPROTO_IPV4:
-      return "ip";
-    case NFPROTO_ARP:
-      return "arp";
-    case NFPROTO_NETDEV:
-      return "netdev";
-    case NFPROTO_BRIDGE:
-      return "bridge";
-    case NFPROTO_IPV6:
-      return "ip6";
-    default:
-      return "family " + std::to_string(family);
-  }
 }
 
 // The name of an object that is refused whatever else it holds. Lenient on purpose: it only has to
@@ -231,7 +213,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string tableText(std::uint8_t family, std::string_view table) {
-  return "table " + familyText(family) + " " + printable(table);
+  return "table " + nftFamilyName(family) + " " + printable(table);
 }
 
 std::string chainText(std::uint8_t family, std::string_view table, std::string_view chain) {

@@ -150,6 +150,31 @@ TEST(Programs, NamespaceThatIsNotAContainersIsRefused) {
   EXPECT_EQ(hostSide.exit, 7) << hostSide.summary();
 }
 
+void loadEverything() {
+  Host host;
+  const Job job(host);
+  (void)contain(job, kReferencePolicy);
+}
+
+// A kernel that has no clsact filters, such as a Firecracker guest's: the policy does without.
+TEST(WithoutFlower, TheOtherTwoLayersHoldThePolicy) {
+  constexpr const char* kPolicy = R"({"version": 1, "layers": ["iptables", "netdev"]})";
+  loadEverything();
+  Host host;
+  const Job job(host);
+  const Rendered rendered = prepare(job, kPolicy);
+  const ModuleAbsent classifier("cls_flower");
+  const ModuleAbsent action("act_gact");
+  const Finished refused = applyPlan(job.netns(), prepare(job, kReferencePolicy).plan);
+  EXPECT_EQ(refused.exit, 6) << refused.summary();
+  EXPECT_THAT(refused.lastErrorLine(), HasSubstr("layers"));
+
+  const Finished applied = applyPlan(job.netns(), rendered.plan);
+  ASSERT_TRUE(applied.ok()) << applied.summary();
+  const Verdict verdict = verify(job.netns(), kPolicy, rendered.link);
+  EXPECT_TRUE(verdict.contained()) << verdict;
+}
+
 struct Missing {
   const char* module;
   const char* named;
@@ -161,11 +186,7 @@ class MissingMechanism : public testing::TestWithParam<Missing> {};
 
 // A kernel that cannot load the module is a kernel that was built without it.
 TEST_P(MissingMechanism, IsNamedAndNothingIsTouched) {
-  {
-    Host host;
-    const Job warmUp(host);
-    (void)contain(warmUp, kReferencePolicy);  // everything else is loaded from here on
-  }
+  loadEverything();
   Host host;
   const Job job(host);
   const Rendered rendered = prepare(job, kReferencePolicy);

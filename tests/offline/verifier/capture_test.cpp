@@ -47,7 +47,7 @@ TEST(CaptureDocument, NamesAreTheContracts) {
 }
 
 TEST(CaptureDocument, WhatIsWrittenIsRead) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     Capture capture;
     capture.kernel = *rc::gen::container<std::string>(rc::gen::inRange<char>(0x20, 0x7f));
     capture.netns = *rc::gen::arbitrary<std::uint64_t>();
@@ -59,7 +59,7 @@ TEST(CaptureDocument, WhatIsWrittenIsRead) {
       }
     }
     RC_ASSERT(readCapture(captureText(capture)) == capture);
-  });
+  }));
 }
 
 TEST(CaptureDocument, ARealOneComesBack) {
