@@ -5,131 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "render/match_reader.hpp"
+#include "render/netdev_reader.hpp"
 #include "render/plan.hpp"
 #include "render/plan_words.hpp"
 #include "render/rate_limit.hpp"
 
 namespace vethgate {
 namespace {
-
-[[noreturn]] void untouchable(const std::string& message) {
-  throw Failure(ExitCode::kUntouchable, message);
-}
-
-template <class Table>
-auto readWord(const Table& table, const Json& value, const std::string& path) {
-  const std::string& text = asText(value, path);
-  const auto found = valueOf(table, text);
-  if (!found) {
-    std::string known;
-    for (const auto& word : table) {
-      known += (known.empty() ? "" : ", ") + std::string(word.text);
-    }
-    untouchable(path + " is \"" + text + "\"; the applier writes only " + known);
-  }
-  return *found;
-}
-
-template <class Integer>
-Integer readNumber(const Json& value, const std::string& path, Integer min = 0,
-                   Integer max = std::numeric_limits<Integer>::max()) {
-  return static_cast<Integer>(asInteger(value, path, min, max));
-}
-
-// What both layers match on.
-struct Match {
-  std::optional<Prefix> to;
-  std::optional<std::uint8_t> protocol;
-  std::optional<PortRange> ports;
-  std::optional<std::uint8_t> icmpType;
-  std::optional<std::uint8_t> hopLimit;
-
-  [[nodiscard]] bool narrowsBeyondDestination() const {
-    return protocol || ports || icmpType || hopLimit;
-  }
-};
-
-Prefix readPrefix(const Json& value, const std::string& path) {
-  const Prefix prefix = Prefix::parse(asText(value, path), path);
-  if (prefix.length() == 0) {
-    badInput(path + ": every destination is written as no destination, found " + prefix.text());
-  }
-  return prefix;
-}
-
-// One spelling for one protocol: its word where it has one, else its decimal number.
-template <class Table>
-std::uint8_t readProtocol(const Table& words, const Json& value, const std::string& path) {
-  const std::string& text = asText(value, path);
-  for (unsigned protocol = 1; protocol <= std::numeric_limits<std::uint8_t>::max(); ++protocol) {
-    if (protocolWord(words, static_cast<std::uint8_t>(protocol)) == text) {
-      return static_cast<std::uint8_t>(protocol);
-    }
-  }
-  untouchable(path + " is \"" + text + "\", which the applier does not write");
-}
-
-// Everything but the destination.
-template <class Table>
-Match readService(ObjectReader& rule, const Table& protocolWords, const char* protocolKey,
-                  const std::string& path) {
-  Match match;
-  if (const Json* protocol = rule.optional(protocolKey)) {
-    match.protocol = readProtocol(protocolWords, *protocol, rule.pathOf(protocolKey));
-  }
-  if (const Json* ports = rule.optional("ports")) {
-    match.ports = PortRange::parse(asText(*ports, rule.pathOf("ports")), rule.pathOf("ports"));
-  }
-  if (const Json* type = rule.optional("icmpType")) {
-    match.icmpType = readNumber<std::uint8_t>(*type, rule.pathOf("icmpType"));
-  }
-  if (const Json* limit = rule.optional("hopLimit")) {
-    match.hopLimit = readNumber<std::uint8_t>(*limit, rule.pathOf("hopLimit"));
-  }
-  if (match.ports && match.protocol != kProtocolTcp && match.protocol != kProtocolUdp) {
-    badInput(path + ": ports are matched without tcp or udp");
-  }
-  if ((match.icmpType || match.hopLimit) && match.protocol != kProtocolIcmpV6) {
-    badInput(path + ": an ICMPv6 type or hop limit is matched without ICMPv6");
-  }
-  return match;
-}
-
-template <class Table>
-Match readMatch(ObjectReader& rule, const Table& protocolWords, const char* protocolKey,
-                const std::string& path) {
-  Match match = readService(rule, protocolWords, protocolKey, path);
-  if (const Json* to = rule.optional("to")) {
-    match.to = readPrefix(*to, rule.pathOf("to"));
-  }
-  return match;
-}
-
-void refuseForeignFamily(const Match& match, Family family, const std::string& path) {
-  const char* place = family == Family::kV4 ? "an IPv4" : "an IPv6";
-  if (match.to && match.to->family() != family) {
-    untouchable(path + ".to is " + match.to->text() + " in " + place + " rule");
-  }
-  if (match.protocol == (family == Family::kV4 ? kProtocolIcmpV6 : kProtocolIcmp)) {
-    untouchable(path + ": the other family's ICMP is matched in " + place + " rule");
-  }
-}
-
-// A fragment has no ports that flower could match, and a drop that holds for some packets only is
-// the hole that the layer exists to close.
-void refuseNarrowedDrop(const Match& match, const std::string& path) {
-  if (match.narrowsBeyondDestination()) {
-    untouchable(path + ": a drop may be narrowed by its destination alone");
-  }
-}
 
 RateLimit readLimit(const Json& value, const std::string& path) {
   ObjectReader reader(value, path);
@@ -325,119 +214,6 @@ void checkIptables(const Json& value) {
   reader.finish();
 }
 
-// The order and the shortest form that the kernel's intervals are made of and read back as.
-void checkDestinations(const std::vector<Prefix>& to, const std::string& path) {
-  for (std::size_t i = 1; i < to.size(); ++i) {
-    const Prefix& before = to[i - 1];
-    const Prefix& here = to[i];
-    const bool ascending = before < here && !before.overlaps(here);
-    if (!ascending || (before.length() == here.length() &&
-                       Prefix::network(before.base(), before.length() - 1).contains(here))) {
-      untouchable(path + "[" + std::to_string(i) + "] is " + here.text() + " behind " +
-                  before.text() + "; an ascending list of prefixes is expected that none shorter " +
-                  "stands for");
-    }
-  }
-}
-
-ArpSender readSender(const Json& value, const Link& link, const std::string& path) {
-  ObjectReader reader(value, path);
-  const std::string& mac = asText(reader.required("mac"), reader.pathOf("mac"));
-  const std::string& text = asText(reader.required("address"), reader.pathOf("address"));
-  reader.finish();
-  const std::optional<Address> address = Address::parse(text);
-  if (mac != macText(link.mac) || !address || address->family() != Family::kV4 ||
-      std::find(link.addresses.begin(), link.addresses.end(), *address) == link.addresses.end()) {
-    untouchable(path + " is \"" + mac + "\" with \"" + text +
-                "\", which is not the link with an IPv4 address of its own");
-  }
-  return {link.mac, *address};
-}
-
-void checkNetdevFrame(const NetdevRule& rule, const Match& match, const std::string& path) {
-  if (rule.protocol == EtherType::kIpv4 || rule.protocol == EtherType::kIpv6) {
-    const Family family = rule.protocol == EtherType::kIpv4 ? Family::kV4 : Family::kV6;
-    for (const Prefix& prefix : rule.to) {
-      if (prefix.family() != family) {
-        untouchable(path + ".to holds " + prefix.text() + ", which is of the other family");
-      }
-    }
-    refuseForeignFamily(match, family, path);
-    const bool named = !rule.set.empty();
-    if (named != (rule.action == FilterAction::kDrop && !rule.to.empty()) ||
-        (named && !isSetName(rule.set, family))) {
-      untouchable(path + ".set is \"" + rule.set +
-                  "\"; a drop with destinations, and nothing else, has a set of its family");
-    }
-  } else if (!rule.to.empty() || !rule.set.empty() || match.narrowsBeyondDestination()) {
-    badInput(path + ": a destination, protocol or port is matched in a frame that is not IP");
-  }
-  const bool arpPass = rule.protocol == EtherType::kArp && rule.action == FilterAction::kPass;
-  if (rule.sender.has_value() != arpPass) {
-    untouchable(path + ": ARP passes for a sender that it names, and nothing else has one");
-  }
-  if (rule.protocol == EtherType::kAll && rule.action == FilterAction::kPass) {
-    untouchable(path + ": a pass for every ethertype would end the layer");
-  }
-}
-
-NetdevRule readNetdevRule(const Json& value, const Link& link, const std::string& path) {
-  ObjectReader reader(value, path);
-  NetdevRule rule;
-  rule.protocol = readWord(kEtherTypeWords, reader.required("protocol"), reader.pathOf("protocol"));
-  rule.action = readWord(kActionWords, reader.required("action"), reader.pathOf("action"));
-  rule.why = asText(reader.required("why"), reader.pathOf("why"));
-  if (const Json* set = reader.optional("set")) {
-    rule.set = asText(*set, reader.pathOf("set"));
-  }
-  if (const Json* to = reader.optional("to")) {
-    const std::string toPath = reader.pathOf("to");
-    for (const Json& prefix : asArray(*to, toPath)) {
-      rule.to.push_back(readPrefix(prefix, toPath + "[" + std::to_string(rule.to.size()) + "]"));
-    }
-    if (rule.to.empty()) {
-      badInput(toPath + " is an empty list; what is not matched is left out");
-    }
-    checkDestinations(rule.to, toPath);
-  }
-  const Match match = readService(reader, kFlowerProtocolWords, "ipProtocol", path);
-  if (const Json* sender = reader.optional("sender")) {
-    rule.sender = readSender(*sender, link, reader.pathOf("sender"));
-  }
-  reader.finish();
-
-  checkNetdevFrame(rule, match, path);
-  if (rule.action == FilterAction::kDrop) {
-    refuseNarrowedDrop(match, path);
-  } else if (rule.to.size() > 1) {
-    untouchable(path + ".to holds " + std::to_string(rule.to.size()) +
-                " destinations; a pass has one or none");
-  }
-  rule.ipProtocol = match.protocol;
-  rule.ports = match.ports;
-  rule.icmpType = match.icmpType;
-  rule.hopLimit = match.hopLimit;
-  return rule;
-}
-
-std::vector<NetdevRule> readNetdev(const Json& value, const Link& link, const std::string& path) {
-  std::vector<NetdevRule> rules;
-  rules.reserve(asArray(value, path).size());
-  std::set<std::string> sets;
-  for (const Json& entry : value) {
-    const std::string place = path + "[" + std::to_string(rules.size()) + "]";
-    rules.push_back(readNetdevRule(entry, link, place));
-    const NetdevRule& rule = rules.back();
-    if (!rule.set.empty() && !sets.insert(rule.set).second) {
-      untouchable(place + ".set is " + rule.set + ", which another rule has");
-    }
-    if ((rule.protocol == EtherType::kAll) != (rules.size() == value.size())) {
-      untouchable(place + ": the last rule, and only it, drops every ethertype");
-    }
-  }
-  return rules;
-}
-
 const std::string& readDigest(const Json& value, const std::string& path) {
   const std::string& digest = asText(value, path);
   if (!isSha256Hex(digest)) {
@@ -502,7 +278,7 @@ PlanDocument readPlanDocument(std::string_view text) {
     plan.flower = std::move(lists.flower);
   }
   if (const Json* netdev = reader.optional("netdev")) {
-    plan.netdev = readNetdev(*netdev, plan.link, reader.pathOf("netdev"));
+    plan.netdev = readNetdevRules(*netdev, plan.link, reader.pathOf("netdev"));
   }
   reader.finish();
   if (plan.ruleCount() == 0) {
