@@ -1,5 +1,5 @@
-// The subcommands that only look, each in a file of its own. Each reads stdin, writes its answer to
-// stdout, and returns the exit code.
+// The subcommands that are more than one call, each in a file of its own. Each reads stdin, writes
+// its answer to stdout, and returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 namespace vethgate::docker {
 
 [[nodiscard]] std::uint64_t unixNow();
+
+[[nodiscard]] int runEstablish(const std::string& socket, const std::string& image);
 
 struct StatusOptions {
   std::string socket;

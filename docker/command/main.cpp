@@ -3,15 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
-#include <exception>
 #include <string>
 
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "docker/command/commands.hpp"
+#include "docker/custody/release.hpp"
 #include "docker/engine/engine.hpp"
-#include "docker/establish/establish.hpp"
+#include "docker/establish/request.hpp"
 
 namespace vethgate::docker {
 
@@ -25,34 +24,6 @@ namespace {
 
 constexpr const char* kImage = "vethgate:" VETHGATE_VERSION;
 
-// A signal then waits for the end of the step that it came in, so that what the step made is
-// removed before this process ends.
-void deferSignals() {
-  sigset_t deferred;
-  sigemptyset(&deferred);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    sigaddset(&deferred, signal);
-  }
-  if (pthread_sigmask(SIG_BLOCK, &deferred, nullptr) != 0) {
-    throw Failure(ExitCode::kDefect, "the signals cannot be blocked");
-  }
-}
-
-int runEstablish(const std::string& socket) {
-  const EstablishRequest request =
-      readRequest(readAll(STDIN_FILENO, "request", kMaxDocumentBytes), kImage);
-  const Engine engine(socket);
-  const Established made = establish(engine, request, unixNow());
-  try {
-    writeAll(STDOUT_FILENO, answerText(request, made));
-  } catch (const std::exception&) {
-    // Nobody learned of the namespace, so nobody will release it.
-    static_cast<void>(release(engine, request.owner, request.job));
-    throw;
-  }
-  return static_cast<int>(ExitCode::kDone);
-}
-
 int runRelease(const std::string& socket, const std::string& owner, const std::string& job) {
   const std::size_t removed =
       release(Engine(socket), checkedId(owner, "--owner"), checkedId(job, "JOB"));
@@ -61,7 +32,6 @@ int runRelease(const std::string& socket, const std::string& owner, const std::s
 }
 
 int run(int argc, char** argv) {
-  deferSignals();
   CLI::App app("Contained network namespaces for jobs, in a container engine.", "vethgate");
   app.set_version_flag("--version", VETHGATE_VERSION);
   app.require_subcommand(1);
@@ -77,7 +47,7 @@ int run(int argc, char** argv) {
   CLI::App* const establishing =
       command("establish", "reads a request, makes and proves a contained namespace, and answers");
   CLI::App* const releasing =
-      command("release", "removes the holder and the helpers of a job, if there are any");
+      command("release", "removes every container of a job, if there are any");
   releasing->add_option("JOB", job, "the job's id")->required();
   releasing->add_option("--owner", owner, "whose job it is")->required();
   StatusOptions status;
@@ -116,7 +86,7 @@ int run(int argc, char** argv) {
   if (*examining) {
     return runDoctor(socket, image, json);
   }
-  return *establishing ? runEstablish(socket) : runRelease(socket, owner, job);
+  return *establishing ? runEstablish(socket, kImage) : runRelease(socket, owner, job);
 }
 
 }  // namespace

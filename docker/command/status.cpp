@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/program.hpp"
 #include "docker/command/commands.hpp"
+#include "docker/command/signals.hpp"
 #include "docker/establish/request.hpp"
 
 namespace vethgate::docker {
@@ -14,7 +15,8 @@ int runStatus(const StatusOptions& options) {
   const Subject subject =
       readSubject(readAll(STDIN_FILENO, "answer", kMaxDocumentBytes), checkedId(options.job, "JOB"),
                   checkedId(options.owner, "--owner"));
-  const Status status = examine(Engine(options.socket), subject, options.image, unixNow());
+  const Engine engine(options.socket, &takeSignals().first);
+  const Status status = examine(engine, subject, options.image, unixNow());
   const std::uint64_t now = unixNow();
   writeAll(STDOUT_FILENO, options.json ? statusJson(status, now) : statusText(status, now));
   if (status.code != ExitCode::kDone) {

@@ -3,6 +3,7 @@
 // calls.
 #pragma once
 
+#include <array>
 #include <string>
 
 namespace vethgate::docker {
@@ -18,6 +19,9 @@ inline constexpr const char* kHolderRole = "holder";
 inline constexpr const char* kHelperRole = "helper";
 // The job's own container, which the worker starts with the labels of the answer.
 inline constexpr const char* kJobRole = "job";
+
+// What the helpers of an attempt are for; others carry a verb of their own.
+inline constexpr std::array kVerbs{"host", "probe", "apply", "verify"};
 
 [[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
 // "vethgate.VERB-JOB": no job has an id that makes this the name of its holder.

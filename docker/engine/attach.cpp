@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <system_error>
@@ -35,24 +36,25 @@ int statusOf(std::string_view head) {
 
 }  // namespace
 
-Attachment::Attachment(std::string socket, const std::string& container, bool withInput,
+Attachment::Attachment(Peer peer, const std::string& container, bool withInput,
                        const Deadline& deadline)
-    : socket_(std::move(socket)),
+    : peer_(std::move(peer)),
       call_("attach to container \"" + container + "\""),
       withInput_(withInput),
       buffer_(kChunk, '\0') {
   static_cast<void>(checkedName(container, "container"));
-  handle_ = openHandle(socket_, call_, deadline);
+  handle_ = openHandle(peer_, call_, deadline);
   CURL* handle = handle_.get();
   // libcurl has no notion of a body in both directions at once, so it only connects; a connection
-  // that may not be reused would be closed at once.
+  // that may not be reused would be closed at once. A unix socket is connected at once or not at
+  // all.
   if (curl_easy_setopt(handle, CURLOPT_URL, "http://engine/") != CURLE_OK ||
       curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
       curl_easy_setopt(handle, CURLOPT_CONNECT_ONLY, 1L) != CURLE_OK) {
     throw Failure(ExitCode::kDefect, "libcurl refuses to only connect");
   }
   if (const CURLcode result = curl_easy_perform(handle); result != CURLE_OK) {
-    throwTransfer(handle, result, socket_, call_);
+    throwTransfer(handle, result, peer_, call_);
   }
   curl_socket_t fd = CURL_SOCKET_BAD;
   if (curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd < 0) {
@@ -71,7 +73,7 @@ void Attachment::request(const std::string& container, const Deadline& deadline)
   for (std::string_view left = text; !left.empty(); left = send(left)) {
     if ((await(POLLOUT, deadline) & POLLERR) != 0) {
       throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                          sentence(socket_, call_) + "the engine closed the connection");
+                          sentence(peer_, call_) + "the engine closed the connection");
     }
   }
   std::string head;
@@ -79,13 +81,13 @@ void Attachment::request(const std::string& container, const Deadline& deadline)
   while ((end = head.find(kHeadEnd)) == std::string::npos) {
     if (head.size() > kMaxHeadBytes) {
       throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                          sentence(socket_, call_) + "the head of the answer is longer than the " +
+                          sentence(peer_, call_) + "the head of the answer is longer than the " +
                               std::to_string(kMaxHeadBytes) + " bytes that are accepted");
     }
     const std::string_view more = receive(deadline);
     if (more.empty()) {
       throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                          sentence(socket_, call_) + "no whole answer: the connection ended");
+                          sentence(peer_, call_) + "no whole answer: the connection ended");
     }
     head += more;
   }
@@ -102,7 +104,7 @@ void Attachment::refuse(const std::string& head, const std::string& container,
   if (status == 0) {
     throw EngineFailure(
         ExitCode::kEngine, Outcome::kUnanswered, 0,
-        sentence(socket_, call_) + "what answers is no HTTP/1.1 server: \"" + quoted(head) + "\"");
+        sentence(peer_, call_) + "what answers is no HTTP/1.1 server: \"" + quoted(head) + "\"");
   }
   // The engine keeps the connection open behind a refusal: nothing more will be asked on it.
   static_cast<void>(shutdown(fd_, SHUT_WR));
@@ -121,17 +123,21 @@ void Attachment::refuse(const std::string& head, const std::string& container,
   }
   const bool absent = status == kNotFound && namesObject(message, container);
   throw EngineFailure(ExitCode::kEngine, absent ? Outcome::kAbsent : Outcome::kRefused, status,
-                      sentence(socket_, call_) + "status " + std::to_string(status) + " where " +
+                      sentence(peer_, call_) + "status " + std::to_string(status) + " where " +
                           std::to_string(kSwitchingProtocols) + " is expected: \"" +
                           quoted(message) + "\"");
 }
 
 short Attachment::await(short events, const Deadline& deadline) {
   for (;;) {
-    pollfd waiting{fd_, events, 0};
-    const int ready = poll(&waiting, 1, deadline.remainingMs());
+    // poll(2) passes over a negative descriptor.
+    std::array<pollfd, 2> waiting{{{fd_, events, 0}, {interruptFd(peer_), POLLIN, 0}}};
+    const int ready = poll(waiting.data(), waiting.size(), deadline.remainingMs());
+    if (ready > 0 && waiting[0].revents != 0) {
+      return waiting[0].revents;
+    }
     if (ready > 0) {
-      return waiting.revents;
+      throwInterrupted(Outcome::kUnanswered, peer_, call_);
     }
     if (ready < 0 && errno != EINTR) {
       throw Failure(ExitCode::kDefect,
@@ -139,7 +145,7 @@ short Attachment::await(short events, const Deadline& deadline) {
     }
     if (deadline.passed()) {
       throw EngineFailure(ExitCode::kDeadline, Outcome::kUnanswered, 0,
-                          sentence(socket_, call_) + "the deadline passed before its end");
+                          sentence(peer_, call_) + "the deadline passed before its end");
     }
   }
 }
@@ -165,7 +171,7 @@ std::string_view Attachment::send(std::string_view bytes) {
   const CURLcode result = curl_easy_send(handle_.get(), bytes.data(), bytes.size(), &sent);
   if (result != CURLE_OK && result != CURLE_AGAIN) {
     throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                        sentence(socket_, call_) + "it ended early: " + curl_easy_strerror(result));
+                        sentence(peer_, call_) + "it ended early: " + curl_easy_strerror(result));
   }
   bytes.remove_prefix(sent);
   return bytes;
@@ -202,7 +208,7 @@ Output Attachment::converse(std::string_view input, const Deadline& deadline) {
     throw;
   } catch (const Failure& failure) {
     throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                        sentence(socket_, call_) + quoted(failure.what()));
+                        sentence(peer_, call_) + quoted(failure.what()));
   }
 }
 

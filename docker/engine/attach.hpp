@@ -21,8 +21,7 @@ inline constexpr std::size_t kMaxStderrBytes = std::size_t{1} << 20;
 class Attachment {
  public:
   // Throws EngineFailure; kAbsent when the engine has no such container.
-  Attachment(std::string socket, const std::string& container, bool withInput,
-             const Deadline& deadline);
+  Attachment(Peer peer, const std::string& container, bool withInput, const Deadline& deadline);
 
   // Writes `input`, closes the container's stdin, and reads both streams to their end, which is
   // when the container has closed them: at the latest when it has exited. A container that ends
@@ -42,7 +41,7 @@ class Attachment {
   // Sends what fits now, and returns what is left.
   std::string_view send(std::string_view bytes);
 
-  std::string socket_;
+  Peer peer_;
   std::string call_;
   bool withInput_;
   CurlHandle handle_;

@@ -23,6 +23,9 @@ constexpr int kOk = 200;
 constexpr int kCreated = 201;
 constexpr int kNoContent = 204;
 constexpr int kNotFound = 404;
+// An interrupted create is awaited for so long all the same: what was answered is known by its id,
+// and what was not stays owed. Docker answers within half a second.
+constexpr std::chrono::milliseconds kCreateGrace{2'000};
 
 struct FileClose {
   void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
@@ -49,9 +52,9 @@ Request post(std::string call, std::string path, std::string json = {}) {
 
 // The body of an answer with the status `expected`. `object` is what the call asks for, so that a
 // 404 can be about it; empty when it asks for none.
-std::string require(const std::string& socket, const Request& request, int expected,
+std::string require(const Peer& peer, const Request& request, int expected,
                     const std::string& object, const Deadline& deadline) {
-  Response response = exchange(socket, request, deadline);
+  Response response = exchange(peer, request, deadline);
   if (response.status == expected) {
     return std::move(response.body);
   }
@@ -59,29 +62,29 @@ std::string require(const std::string& socket, const Request& request, int expec
   const bool absent = response.status == kNotFound && namesObject(message, object);
   throw EngineFailure(ExitCode::kEngine, absent ? Outcome::kAbsent : Outcome::kRefused,
                       response.status,
-                      sentence(socket, request.call) + "status " + std::to_string(response.status) +
+                      sentence(peer, request.call) + "status " + std::to_string(response.status) +
                           " where " + std::to_string(expected) + " is expected: \"" +
                           quoted(message.empty() ? response.body : message) + "\"");
 }
 
 // `read`'s value of an answer; one that it does not understand is no answer.
 template <class Read>
-auto understood(const std::string& socket, const Request& request, const std::string& body,
+auto understood(const Peer& peer, const Request& request, const std::string& body,
                 const Read& read) {
   try {
     return read(body);
   } catch (const Failure& failure) {
     throw EngineFailure(
         ExitCode::kEngine, Outcome::kUnanswered, 0,
-        sentence(socket, request.call) + "the answer is not understood: " + quoted(failure.what()));
+        sentence(peer, request.call) + "the answer is not understood: " + quoted(failure.what()));
   }
 }
 
 template <class Value, class Read>
-std::optional<Value> find(const std::string& socket, const Request& request,
-                          const std::string& object, const Deadline& deadline, const Read& read) {
+std::optional<Value> find(const Peer& peer, const Request& request, const std::string& object,
+                          const Deadline& deadline, const Read& read) {
   try {
-    return understood(socket, request, require(socket, request, kOk, object, deadline), read);
+    return understood(peer, request, require(peer, request, kOk, object, deadline), read);
   } catch (const EngineFailure& failure) {
     if (failure.outcome() == Outcome::kAbsent) {
       return std::nullopt;
@@ -90,10 +93,10 @@ std::optional<Value> find(const std::string& socket, const Request& request,
   }
 }
 
-[[noreturn]] void refuseAnother(const std::string& socket, const Request& request,
+[[noreturn]] void refuseAnother(const Peer& peer, const Request& request,
                                 const std::string& found) {
   throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0,
-                      sentence(socket, request.call) + "the answer is about another object, \"" +
+                      sentence(peer, request.call) + "the answer is about another object, \"" +
                           quoted(found) + "\"");
 }
 
@@ -103,37 +106,39 @@ std::string fileError(const std::string& file) {
 
 }  // namespace
 
-Engine::Engine(std::string socket) : socket_(std::move(socket)) {
+Engine::Engine(std::string socket, const Interrupt* interrupt)
+    : peer_{std::move(socket), interrupt} {
+  const std::string& path = peer_.socket;
   constexpr std::size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 1;
-  if (socket_.empty() || socket_.front() != '/' || socket_.size() > kMostBytes) {
-    badInput("the engine's socket \"" + quoted(socket_) + "\" is no absolute path of at most " +
+  if (path.empty() || path.front() != '/' || path.size() > kMostBytes) {
+    badInput("the engine's socket \"" + quoted(path) + "\" is no absolute path of at most " +
              std::to_string(kMostBytes) + " bytes");
   }
 }
 
 void Engine::ping(const Deadline& deadline) const {
-  const std::string body = require(socket_, get("ping", "/_ping"), kOk, "", deadline);
+  const std::string body = require(peer_, get("ping", "/_ping"), kOk, "", deadline);
   if (body != "OK") {
     throw EngineFailure(
         ExitCode::kEngine, Outcome::kUnanswered, 0,
-        sentence(socket_, "ping") + "\"" + quoted(body) + R"(" where "OK" is expected)");
+        sentence(peer_, "ping") + "\"" + quoted(body) + R"(" where "OK" is expected)");
   }
 }
 
 Version Engine::version(const Deadline& deadline) const {
   const Request request = get("version", "/version");
-  return understood(socket_, request, require(socket_, request, kOk, "", deadline), readVersion);
+  return understood(peer_, request, require(peer_, request, kOk, "", deadline), readVersion);
 }
 
 Info Engine::info(const Deadline& deadline) const {
   const Request request = get("info", "/info");
-  return understood(socket_, request, require(socket_, request, kOk, "", deadline), readInfo);
+  return understood(peer_, request, require(peer_, request, kOk, "", deadline), readInfo);
 }
 
 std::optional<Image> Engine::findImage(const std::string& name, const Deadline& deadline) const {
   const Request request =
       get(call("inspect image", name), "/images/" + checkedImage(name) + "/json");
-  return find<Image>(socket_, request, name, deadline, readImage);
+  return find<Image>(peer_, request, name, deadline, readImage);
 }
 
 std::vector<std::string> Engine::loadImage(const std::string& tarFile,
@@ -151,49 +156,48 @@ std::vector<std::string> Engine::loadImage(const std::string& tarFile,
   Request request = post(call("load image", tarFile), "/images/load?quiet=true");
   request.upload = file.get();
   request.uploadBytes = static_cast<std::uint64_t>(status.st_size);
-  return understood(socket_, request, require(socket_, request, kOk, "", deadline), readLoad);
+  return understood(peer_, request, require(peer_, request, kOk, "", deadline), readLoad);
 }
 
 std::optional<Network> Engine::findNetwork(const std::string& name,
                                            const Deadline& deadline) const {
   const Request request =
       get(call("inspect network", name), "/networks/" + checkedName(name, "network"));
-  std::optional<Network> network = find<Network>(socket_, request, name, deadline, readNetwork);
+  std::optional<Network> network = find<Network>(peer_, request, name, deadline, readNetwork);
   if (network && network->name != name && network->id != name) {
-    refuseAnother(socket_, request, network->name);
+    refuseAnother(peer_, request, network->name);
   }
   return network;
 }
 
 std::vector<Network> Engine::listNetworks(const Labels& labels, const Deadline& deadline) const {
   const Request request = get("list networks", "/networks?" + labelFilter(labels), kMaxListBytes);
-  return understood(socket_, request, require(socket_, request, kOk, "", deadline), readNetworks);
+  return understood(peer_, request, require(peer_, request, kOk, "", deadline), readNetworks);
 }
 
 Created Engine::createContainer(const ContainerSpec& spec, const Deadline& deadline) const {
-  const Request request =
+  Request request =
       post(call("create container", spec.name),
            "/containers/create?name=" + checkedName(spec.name, "container"), createBody(spec));
-  return understood(socket_, request, require(socket_, request, kCreated, "", deadline),
-                    readCreated);
+  request.afterInterrupt = kCreateGrace;
+  return understood(peer_, request, require(peer_, request, kCreated, "", deadline), readCreated);
 }
 
 void Engine::startContainer(const std::string& container, const Deadline& deadline) const {
   static_cast<void>(
-      require(socket_, post(call("start container", container), containerPath(container, "/start")),
+      require(peer_, post(call("start container", container), containerPath(container, "/start")),
               kNoContent, container, deadline));
 }
 
 int Engine::waitContainer(const std::string& container, const Deadline& deadline) const {
   const Request request = post(call("wait for container", container),
                                containerPath(container, "/wait?condition=not-running"));
-  return understood(socket_, request, require(socket_, request, kOk, container, deadline),
-                    readWait);
+  return understood(peer_, request, require(peer_, request, kOk, container, deadline), readWait);
 }
 
 void Engine::killContainer(const std::string& container, const Deadline& deadline) const {
   static_cast<void>(require(
-      socket_,
+      peer_,
       post(call("kill container", container), containerPath(container, "/kill?signal=SIGKILL")),
       kNoContent, container, deadline));
 }
@@ -203,7 +207,7 @@ Removal Engine::removeContainer(const std::string& container, const Deadline& de
       get(call("remove container", container), containerPath(container, "?force=true&v=true"));
   request.method = "DELETE";
   try {
-    static_cast<void>(require(socket_, request, kNoContent, container, deadline));
+    static_cast<void>(require(peer_, request, kNoContent, container, deadline));
     return Removal::kRemoved;
   } catch (const EngineFailure& failure) {
     if (failure.outcome() == Outcome::kAbsent) {
@@ -218,9 +222,9 @@ std::optional<Container> Engine::findContainer(const std::string& container,
   const Request request =
       get(call("inspect container", container), containerPath(container, "/json"));
   std::optional<Container> found =
-      find<Container>(socket_, request, container, deadline, readContainer);
+      find<Container>(peer_, request, container, deadline, readContainer);
   if (found && found->id != container && found->name != container) {
-    refuseAnother(socket_, request, found->name);
+    refuseAnother(peer_, request, found->name);
   }
   return found;
 }
@@ -230,23 +234,20 @@ std::vector<ContainerSummary> Engine::listContainers(const Labels& labels,
   const Request request =
       get("list containers", "/containers/json?all=true&" + labelFilter(labels), kMaxListBytes);
   std::vector<ContainerSummary> containers =
-      understood(socket_, request, require(socket_, request, kOk, "", deadline), readContainers);
-  // An engine that ignored the filter would hand somebody else's containers to a sweep.
-  for (const ContainerSummary& container : containers) {
-    const bool carries = std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
+      understood(peer_, request, require(peer_, request, kOk, "", deadline), readContainers);
+  // An engine that ignores the filter lists somebody else's as well.
+  std::erase_if(containers, [&](const ContainerSummary& container) {
+    return !std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
       const auto found = container.labels.find(label.first);
       return found != container.labels.end() && found->second == label.second;
     });
-    if (!carries) {
-      refuseAnother(socket_, request, container.id);
-    }
-  }
+  });
   return containers;
 }
 
 Attachment Engine::attach(const std::string& container, bool withInput,
                           const Deadline& deadline) const {
-  return {socket_, container, withInput, deadline};
+  return {peer_, container, withInput, deadline};
 }
 
 }  // namespace vethgate::docker

@@ -7,6 +7,9 @@
 // and says the call, the object and the engine's own words. Only a 404 that names the object asked
 // for means that it is absent; every other answer, and none, leaves that open.
 //
+// An engine with an interrupt ends every call when that is raised: kUnanswered, exit 10, or
+// kNotSent for those that come later. A create that was sent is given kCreateGrace to be answered.
+//
 // Threads: one Engine may be used by several at once, since each call has a connection of its own.
 #pragma once
 
@@ -28,10 +31,12 @@ inline constexpr std::uint64_t kMaxImageBytes = std::uint64_t{64} << 20;
 
 class Engine {
  public:
-  // The socket's path, at most 107 bytes (unix(7)). No environment variable is read.
-  explicit Engine(std::string socket = kDefaultSocket);
+  // The socket's path, at most 107 bytes (unix(7)). No environment variable is read. The interrupt,
+  // if any, must outlive every call.
+  explicit Engine(std::string socket = kDefaultSocket, const Interrupt* interrupt = nullptr);
 
-  [[nodiscard]] const std::string& socket() const noexcept { return socket_; }
+  [[nodiscard]] const std::string& socket() const noexcept { return peer_.socket; }
+  [[nodiscard]] bool interrupted() const noexcept { return isInterrupted(peer_); }
 
   void ping(const Deadline& deadline) const;
   [[nodiscard]] Version version(const Deadline& deadline) const;
@@ -74,7 +79,7 @@ class Engine {
                                   const Deadline& deadline) const;
 
  private:
-  std::string socket_;
+  Peer peer_;
 };
 
 }  // namespace vethgate::docker

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -84,10 +85,83 @@ void setBody(CURL* handle, const Request& request) {
   }
 }
 
+long sentBytes(CURL* handle) {
+  long sent = 0;
+  curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &sent);
+  return sent;
+}
+
+[[noreturn]] void throwMulti(CURLMcode code) {
+  throw Failure(ExitCode::kDefect, std::string("libcurl: ") + curl_multi_strerror(code));
+}
+
+// One transfer by libcurl's multi interface, the one that can watch a descriptor besides.
+class Transfer {
+ public:
+  explicit Transfer(CURL* handle) : handle_(handle), multi_(curl_multi_init()) {
+    if (multi_ == nullptr) {
+      throw std::bad_alloc();
+    }
+    if (const CURLMcode code = curl_multi_add_handle(multi_, handle_); code != CURLM_OK) {
+      curl_multi_cleanup(multi_);
+      throwMulti(code);
+    }
+  }
+  ~Transfer() {
+    curl_multi_remove_handle(multi_, handle_);
+    curl_multi_cleanup(multi_);
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // To its end, which may be that of its time; nullopt when `peer` was interrupted first, and
+  // `patience` later it still went on.
+  std::optional<CURLcode> perform(const Peer& peer, std::chrono::milliseconds patience) {
+    // libcurl wakes at its own deadlines.
+    constexpr int kLook = 60'000;
+    std::optional<Deadline> grace;
+    for (;;) {
+      int running = 0;
+      if (const CURLMcode code = curl_multi_perform(multi_, &running); code != CURLM_OK) {
+        throwMulti(code);
+      }
+      if (running == 0) {
+        return result();
+      }
+      if (!grace && isInterrupted(peer)) {
+        grace = Deadline::after(patience);
+      }
+      if (grace && grace->passed()) {
+        return std::nullopt;
+      }
+      // Once it was raised it is readable for good, and no news any more.
+      curl_waitfd interrupt{interruptFd(peer), CURL_WAIT_POLLIN, 0};
+      const unsigned extra = interrupt.fd >= 0 && !grace ? 1 : 0;
+      const int wait = grace ? std::min(kLook, grace->remainingMs() + 1) : kLook;
+      if (const CURLMcode code = curl_multi_poll(multi_, &interrupt, extra, wait, nullptr);
+          code != CURLM_OK) {
+        throwMulti(code);
+      }
+    }
+  }
+
+ private:
+  CURLcode result() {
+    int left = 0;
+    const CURLMsg* const message = curl_multi_info_read(multi_, &left);
+    if (message == nullptr || message->msg != CURLMSG_DONE) {
+      throw Failure(ExitCode::kDefect, "libcurl ended a transfer and does not say how");
+    }
+    return message->data.result;
+  }
+
+  CURL* handle_;
+  CURLM* multi_;
+};
+
 }  // namespace
 
-CurlHandle openHandle(const std::string& socket, const std::string& call,
-                      const Deadline& deadline) {
+CurlHandle openHandle(const Peer& peer, const std::string& call, const Deadline& deadline) {
   static std::once_flag initialised;
   std::call_once(initialised, [] {
     // No TLS: nothing here speaks it.
@@ -97,14 +171,17 @@ CurlHandle openHandle(const std::string& socket, const std::string& call,
   });
   if (deadline.passed()) {
     throw EngineFailure(ExitCode::kDeadline, Outcome::kNotSent, 0,
-                        sentence(socket, call) + "the deadline had passed before it was sent");
+                        sentence(peer, call) + "the deadline had passed before it was sent");
+  }
+  if (isInterrupted(peer)) {
+    throwInterrupted(Outcome::kNotSent, peer, call);
   }
   CurlHandle owner(curl_easy_init());
   CURL* handle = owner.get();
   if (handle == nullptr) {
     throw std::bad_alloc();
   }
-  set(handle, CURLOPT_UNIX_SOCKET_PATH, socket.c_str());
+  set(handle, CURLOPT_UNIX_SOCKET_PATH, peer.socket.c_str());
   set(handle, CURLOPT_PROXY, "");
   set(handle, CURLOPT_NOPROXY, "*");
   set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
@@ -124,8 +201,8 @@ CurlHandle openHandle(const std::string& socket, const std::string& call,
   return owner;
 }
 
-Response exchange(const std::string& socket, const Request& request, const Deadline& deadline) {
-  const CurlHandle owner = openHandle(socket, request.call, deadline);
+Response exchange(const Peer& peer, const Request& request, const Deadline& deadline) {
+  const CurlHandle owner = openHandle(peer, request.call, deadline);
   CURL* handle = owner.get();
   const std::string url = "http://engine" + std::string(kApiPrefix) + request.path;
   const HeaderList headers = requestHeaders(request);
@@ -139,33 +216,49 @@ Response exchange(const std::string& socket, const Request& request, const Deadl
   set(handle, CURLOPT_HEADERDATA, &incoming);
   setBody(handle, request);
 
-  const CURLcode result = curl_easy_perform(handle);
+  const std::optional<CURLcode> result = Transfer(handle).perform(peer, request.afterInterrupt);
   if (incoming.tooLong) {
     throw EngineFailure(
         ExitCode::kEngine, Outcome::kUnanswered, 0,
-        sentence(socket, request.call) + "the answer is longer than the " +
+        sentence(peer, request.call) + "the answer is longer than the " +
             std::to_string(incoming.headBytes > kMaxHeadBytes ? kMaxHeadBytes : incoming.maxBytes) +
             " bytes that are accepted");
   }
-  if (result != CURLE_OK) {
-    throwTransfer(handle, result, socket, request.call);
+  if (!result) {
+    throwInterrupted(sentBytes(handle) == 0 ? Outcome::kNotSent : Outcome::kUnanswered, peer,
+                     request.call);
+  }
+  if (*result != CURLE_OK) {
+    throwTransfer(handle, *result, peer, request.call);
   }
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
   return {static_cast<int>(status), std::move(incoming.body)};
 }
 
-std::string sentence(const std::string& socket, const std::string& call) {
-  return "the container engine at " + socket + ": " + call + ": ";
+bool isInterrupted(const Peer& peer) noexcept {
+  return peer.interrupt != nullptr && peer.interrupt->raised();
 }
 
-void throwTransfer(CURL* handle, CURLcode result, const std::string& socket,
-                   const std::string& call) {
-  long sent = 0;
-  curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &sent);
-  const Outcome outcome =
-      result == CURLE_COULDNT_CONNECT || sent == 0 ? Outcome::kNotSent : Outcome::kUnanswered;
-  const std::string start = sentence(socket, call);
+int interruptFd(const Peer& peer) noexcept {
+  return peer.interrupt == nullptr ? -1 : peer.interrupt->fd();
+}
+
+std::string sentence(const Peer& peer, const std::string& call) {
+  return "the container engine at " + peer.socket + ": " + call + ": ";
+}
+
+void throwInterrupted(Outcome outcome, const Peer& peer, const std::string& call) {
+  throw EngineFailure(ExitCode::kDeadline, outcome, 0,
+                      sentence(peer, call) + "interrupted before " +
+                          (outcome == Outcome::kNotSent ? "it was sent" : "its end"));
+}
+
+void throwTransfer(CURL* handle, CURLcode result, const Peer& peer, const std::string& call) {
+  const Outcome outcome = result == CURLE_COULDNT_CONNECT || sentBytes(handle) == 0
+                              ? Outcome::kNotSent
+                              : Outcome::kUnanswered;
+  const std::string start = sentence(peer, call);
   if (result == CURLE_OPERATION_TIMEDOUT) {
     throw EngineFailure(
         ExitCode::kDeadline, outcome, 0,

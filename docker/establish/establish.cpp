@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <future>
 #include <limits>
 #include <memory>
@@ -10,7 +9,6 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "docker/custody/custody.hpp"
 #include "docker/establish/helper.hpp"
 #include "render/link.hpp"
 #include "render/plan.hpp"
@@ -53,17 +51,6 @@ class Timings {
   std::mutex mutex_;
   std::vector<std::pair<std::string, std::int64_t>> entries_;
 };
-
-// The commands block these signals: a pending one means that the caller has given up.
-void refuseWhenCancelled() {
-  sigset_t pending;
-  sigemptyset(&pending);
-  if (sigpending(&pending) == 0 &&
-      (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
-       sigismember(&pending, SIGHUP) == 1)) {
-    throw Failure(ExitCode::kDeadline, "a signal ended the attempt");
-  }
-}
 
 std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now,
                                   std::chrono::milliseconds most) {
@@ -118,16 +105,17 @@ Address addressOf(const std::string& text) {
 
 class Attempt {
  public:
-  Attempt(const Engine& engine, const EstablishRequest& request, std::uint64_t now,
-          const TimeLimits& limits)
+  Attempt(const Engine& engine, const Engine& removing, const EstablishRequest& request,
+          std::uint64_t now, const TimeLimits& limits)
       : engine_(engine),
         request_(request),
-        removalTime_(limits.removal),
+        limits_(limits),
         deadline_(Deadline::after(timeFor(request.deadline, now, limits.attempt))),
         removeAfter_(stampFor(request.deadline)),
-        custody_(engine, {{kOwnerLabel, request.owner},
-                          {kJobLabel, request.job},
-                          {kRemoveAfterLabel, std::to_string(removeAfter_)}}) {}
+        custody_(engine, removing,
+                 {{kOwnerLabel, request.owner},
+                  {kJobLabel, request.job},
+                  {kRemoveAfterLabel, std::to_string(removeAfter_)}}) {}
 
   Established run() {
     const auto started = Clock::now();
@@ -138,24 +126,24 @@ class Attempt {
       made.timings = timings_.take();
       return made;
     } catch (const Failure& failure) {
-      throw Failure(failure.code(), failure.what() + consequence());
+      end(failure);
     } catch (const std::exception& error) {
-      throw Failure(ExitCode::kDefect, error.what() + consequence());
+      end(Failure(ExitCode::kDefect, error.what()));
     }
   }
 
  private:
   // Removes everything, and says what that came to.
-  std::string consequence() {
-    const auto left = custody_.removeAll("", Deadline::after(removalTime_));
-    if (left.empty()) {
-      return "; nothing of the attempt is left";
+  [[noreturn]] void end(const Failure& reason) {
+    const bool cancelled = engine_.interrupted();
+    const ExitCode code = cancelled ? ExitCode::kDeadline : reason.code();
+    const std::string text = cancelled ? "a signal ended the attempt" : reason.what();
+    const Remainder remainder =
+        custody_.removeAll("", Deadline::after(limits_.removal), limits_.settle);
+    if (remainder.empty()) {
+      throw Failure(code, text + "; nothing of the attempt is left");
     }
-    std::string text = "; these may still exist, and a sweep removes them:";
-    for (const std::string& name : left) {
-      text += " " + name;
-    }
-    return text;
+    throw Failure(code == ExitCode::kDeadline ? code : ExitCode::kEngine, text + remainder.text());
   }
 
   // Before anything exists.
@@ -196,7 +184,6 @@ class Attempt {
           std::launch::async, [&] { return helperFor("apply", holder, {"/vethgate-apply"}); });
       std::future<Helper> verifier = std::async(
           std::launch::async, [&] { return helperFor("verify", holder, {"/vethgate-verify"}); });
-      refuseWhenCancelled();
       const Json found =
           parsed(timings_.of("probe", [&] { return probe.run("", deadline_); }), "probe");
       HostFacts host = measured.get();
@@ -211,12 +198,10 @@ class Attempt {
       const Json document = effectivePolicy(request_, host);
       const Policy policy = readPolicy(document);
       const Plan plan = renderPlan(policy, link);
-      refuseWhenCancelled();
       checkApplied(
           parsed(timings_.of("apply", [&] { return applier.get().run(planText(plan), deadline_); }),
                  "apply"),
           plan);
-      refuseWhenCancelled();
       const Json question = {{"policy", document}, {"link", linkDocument(link)}};
       const Json verdict = parsed(
           timings_.of("verify",
@@ -225,13 +210,17 @@ class Attempt {
       checkVerdict(verdict, policy, plan, link);
       checkHolder(holder);
       const auto left = timings_.of(
-          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(removalTime_)); });
+          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(limits_.removal)); });
       if (!left.empty()) {
         throw Failure(ExitCode::kEngine, "helpers of the attempt could not be removed");
       }
-      refuseWhenCancelled();
-      return {holderName(request_.job), holder,           document,     verdict,
-              planDigest(plan),         policy.resolvers, removeAfter_, {}};
+      if (engine_.interrupted()) {
+        throw Failure(ExitCode::kDeadline, "the answer came too late");
+      }
+      Labels labels = custody_.labels();
+      labels[kRoleLabel] = kJobRole;
+      return {holderName(request_.job), holder,       document, verdict, planDigest(plan),
+              policy.resolvers,         removeAfter_, labels,   {}};
     } catch (...) {
       // Nothing may be created any more once removal starts.
       if (measured.valid()) {
@@ -353,7 +342,7 @@ class Attempt {
 
   const Engine& engine_;
   const EstablishRequest& request_;
-  std::chrono::milliseconds removalTime_;
+  TimeLimits limits_;
   Deadline deadline_;
   std::uint64_t removeAfter_;
   Custody custody_;
@@ -365,9 +354,14 @@ class Attempt {
 
 }  // namespace
 
+Established establish(const Engine& engine, const Engine& removing, const EstablishRequest& request,
+                      std::uint64_t now, const TimeLimits& limits) {
+  return Attempt(engine, removing, request, now, limits).run();
+}
+
 Established establish(const Engine& engine, const EstablishRequest& request, std::uint64_t now,
                       const TimeLimits& limits) {
-  return Attempt(engine, request, now, limits).run();
+  return establish(engine, Engine(engine.socket()), request, now, limits);
 }
 
 std::string answerText(const EstablishRequest& request, const Established& made) {
@@ -385,6 +379,7 @@ std::string answerText(const EstablishRequest& request, const Established& made)
       {"holder", made.holder},
       {"id", made.id},
       {"network_mode", "container:" + made.id},
+      {"labels", made.labels},
       {"resolv_conf", resolvers},
       {"deadline", request.deadline},
       {"remove_after", made.removeAfter},

@@ -149,14 +149,11 @@ Status examine(const Engine& engine, const Subject& subject, const std::string& 
     return status;
   }
 
-  Custody custody(engine, {{kOwnerLabel, subject.owner},
-                           {kJobLabel, subject.job},
-                           {kRemoveAfterLabel, std::to_string(now + kHelperSeconds)}});
-  const auto removal = [&]() -> std::string {
-    const auto left = custody.removeAll("", Deadline::after(kRemovalTime));
-    return left.empty() ? ""
-                        : "; the helper may still exist, and a sweep removes it: " + left.front();
-  };
+  Custody custody(engine, Engine(engine.socket()),
+                  {{kOwnerLabel, subject.owner},
+                   {kJobLabel, subject.job},
+                   {kRemoveAfterLabel, std::to_string(now + kHelperSeconds)}});
+  const auto removal = [&] { return custody.removeAll("", Deadline::after(kRemovalTime)).text(); };
   Ended ended;
   try {
     ended = verifyNow(engine, custody, subject, image, deadline);

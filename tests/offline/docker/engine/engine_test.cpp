@@ -424,18 +424,22 @@ TEST(Inspect, TakesNoAnswerAboutAnotherObject) {
                 ExitCode::kEngine, Outcome::kUnanswered, "about another object, \"jobs\"");
 }
 
-TEST(List, TakesNoContainerThatDoesNotCarryTheLabels) {
-  const auto listed = [](const std::string& labels) {
-    return R"([{"Id":")" + kId + R"(","Names":["/a"],"State":"running","Labels":)" + labels + "}]";
+// Whether or not the engine heeds the filter.
+TEST(List, PassesOverWhatDoesNotCarryTheLabels) {
+  const auto listed = [](const std::string& id, const std::string& labels) {
+    return R"({"Id":")" + id + R"(","Names":["/a"],"State":"running","Labels":)" + labels + "}";
   };
-  const Labels wanted{{"vethgate.owner", "me"}};
-  const StandIn engine(always(200, listed(R"({"vethgate.owner":"me","x":"y"})")));
-  EXPECT_EQ(Engine(engine.socket()).listContainers(wanted, later()).size(), 1U);
-  for (const char* labels : {"null", "{}", R"({"vethgate.owner":"you"})", R"({"x":"me"})"}) {
-    const StandIn liar(always(200, listed(labels)));
-    expectFailure([&] { static_cast<void>(Engine(liar.socket()).listContainers(wanted, later())); },
-                  ExitCode::kEngine, Outcome::kUnanswered, "about another object");
+  const Labels wanted{{"vethgate.owner", "me"}, {"vethgate.job", "j"}};
+  std::string all = "[" + listed(kId, R"({"vethgate.owner":"me","vethgate.job":"j","x":"y"})");
+  for (const char* labels : {"null", "{}", R"({"vethgate.owner":"me"})", R"({"x":"me"})",
+                             R"({"vethgate.owner":"you","vethgate.job":"j"})"}) {
+    all += "," + listed(kOtherId, labels);
   }
+  const StandIn engine(always(200, all + "]"));
+  const auto found = Engine(engine.socket()).listContainers(wanted, later());
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().id, kId);
+  EXPECT_EQ(Engine(engine.socket()).listContainers({}, later()).size(), 6U);
 }
 
 TEST(Wait, ReadsTheExitStatus) {

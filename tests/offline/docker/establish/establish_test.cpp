@@ -44,6 +44,9 @@ TEST(Establish, AnswersWithAHolderThatWasJudged) {
   EXPECT_EQ(answer.at("holder"), "vethgate-job-1");
   EXPECT_EQ(answer.at("id"), engine.idOf("vethgate-job-1"));
   EXPECT_EQ(answer.at("network_mode"), "container:" + engine.idOf("vethgate-job-1"));
+  Json labels = engine.created("holder").at("Labels");
+  labels["vethgate.role"] = "job";
+  EXPECT_EQ(answer.at("labels"), labels);
   EXPECT_EQ(answer.at("resolv_conf"),
             "options ndots:0\nnameserver 9.9.9.9\nnameserver 2620:fe::fe\n");
   EXPECT_EQ(answer.at("deadline"), test::kJobDeadline);
@@ -144,9 +147,10 @@ TEST(Establish, GivesUpAnAnswerWhoseHelperCannotBeRemoved) {
   engine.fail("remove probe", Fault::kRefuse, ScriptedEngine::kAlways);
   test::expectFailure(
       [&] {
-        static_cast<void>(
-            establish(Engine(engine.socket()), aRequest(), kNow,
-                      {.attempt = kAmple.attempt, .removal = std::chrono::milliseconds(150)}));
+        static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
+                                    {.attempt = kAmple.attempt,
+                                     .removal = std::chrono::milliseconds(1'500),
+                                     .settle = kAmple.settle}));
       },
       ExitCode::kEngine,
       "helpers of the attempt could not be removed; these may still exist, and a sweep removes "

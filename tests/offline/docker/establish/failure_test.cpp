@@ -1,7 +1,7 @@
 // Every way in which establish() may fail, one row each: its exit code, its sentence, and that
 // nothing is left of the attempt and nothing of anybody else's is touched.
-#include <csignal>
 #include <ostream>
+#include <thread>
 #include <vector>
 
 #include "docker/custody/custody.hpp"
@@ -17,10 +17,12 @@ using test::kJob;
 using test::kNow;
 using test::Said;
 using test::ScriptedEngine;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 // Of the same owner and job, by another attempt; and by nobody known.
@@ -34,6 +36,8 @@ void addOthers(ScriptedEngine& engine) {
 
 const auto kOthers = ElementsAre("somebody", "stranger");
 
+Deadline amplyLater() { return Deadline::after(kAmple.attempt); }
+
 struct Row {
   std::string name;
   std::function<void(ScriptedEngine&)> arrange;
@@ -41,7 +45,12 @@ struct Row {
   std::string part;
   bool touches = true;  // whether anything is created
   std::chrono::milliseconds attempt = kAmple.attempt;
+  std::string coming = {};  // whose create was never answered, and came to nothing so far
 };
+
+std::string fullName(const std::string& container) {
+  return container == "holder" ? holderName(kJob) : helperName(kJob, container);
+}
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
@@ -54,9 +63,10 @@ std::string identifier(std::string text) {
 void addCalls(std::vector<Row>& rows) {
   const auto add = [&](const std::string& call, Fault fault, const char* what, ExitCode code,
                        const std::string& part, bool touches) {
+    const bool lost = call.rfind("create ", 0) == 0 && fault != Fault::kDropAfter;
     rows.push_back({identifier(call + " " + what),
                     [call, fault](ScriptedEngine& engine) { engine.fail(call, fault); }, code, part,
-                    touches});
+                    touches, kAmple.attempt, lost ? fullName(call.substr(7)) : ""});
   };
   for (const char* call : {"version", "info", "image", "network"}) {
     add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", false);
@@ -91,7 +101,8 @@ void addSilences(std::vector<Row>& rows) {
     rows.push_back({identifier(call + " without an answer"),
                     [call](ScriptedEngine& engine) { engine.fail(call, Fault::kSilence); },
                     ExitCode::kDeadline, "deadline passed", call != "version" && call != "network",
-                    std::chrono::milliseconds(700)});
+                    std::chrono::milliseconds(700),
+                    call.rfind("create ", 0) == 0 ? fullName(call.substr(7)) : ""});
   }
 }
 
@@ -258,16 +269,23 @@ TEST_P(Fails, AndLeavesNothing) {
   row.arrange(engine);
   const std::vector<std::string> before = engine.names();
   const std::optional<Failure> failure = test::failureOf([&] {
-    static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
-                                {.attempt = row.attempt, .removal = kAmple.removal}));
+    static_cast<void>(
+        establish(Engine(engine.socket()), aRequest(), kNow,
+                  {.attempt = row.attempt, .removal = kAmple.removal, .settle = kAmple.settle}));
   });
   ASSERT_TRUE(failure.has_value());
   EXPECT_EQ(failure->code(), row.code) << failure->what();
   EXPECT_THAT(failure->what(), HasSubstr(row.part));
   EXPECT_EQ(
       std::string(failure->what()).find("; nothing of the attempt is left") != std::string::npos,
-      row.touches)
+      row.touches && row.coming.empty())
       << failure->what();
+  if (!row.coming.empty()) {
+    EXPECT_THAT(failure->what(), HasSubstr("; these may still come, for the engine never answered "
+                                           "for them, and a sweep removes them: " +
+                                           row.coming));
+    EXPECT_THAT(failure->what(), Not(HasSubstr("may still exist")));
+  }
 
   EXPECT_EQ(engine.names(), before);
   const auto removed = engine.removed();
@@ -275,7 +293,7 @@ TEST_P(Fails, AndLeavesNothing) {
   EXPECT_TRUE(holder == removed.end() || holder == removed.end() - 1)
       << testing::PrintToString(removed);
   if (!row.touches) {
-    EXPECT_THAT(engine.calls(), Each(testing::Not(StartsWith("create"))));
+    EXPECT_THAT(engine.calls(), Each(Not(StartsWith("create"))));
   }
 }
 
@@ -288,7 +306,7 @@ class Refuses : public testing::Test {
         [&] { static_cast<void>(establish(Engine(engine_.socket()), request, now, kAmple)); }, code,
         part);
     EXPECT_THAT(engine_.names(), IsEmpty());
-    EXPECT_THAT(engine_.calls(), Each(testing::Not(StartsWith("create"))));
+    EXPECT_THAT(engine_.calls(), Each(Not(StartsWith("create"))));
   }
   ScriptedEngine engine_;
 };
@@ -315,26 +333,70 @@ TEST_F(Refuses, ADeadlineThatHasPassed) {
   EXPECT_THAT(engine_.calls(), IsEmpty());
 }
 
-// As the command does it: the signal is blocked, and looked for between the steps.
-TEST(Establish, EndsAtASignal) {
-  sigset_t set;
-  sigset_t before;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &set, &before), 0);
-  {
-    ScriptedEngine engine;
-    addOthers(engine);
-    raise(SIGTERM);
-    test::expectFailure(
-        [&] { static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple)); },
-        ExitCode::kDeadline, "a signal ended the attempt; nothing of the attempt is left");
-    EXPECT_THAT(engine.names(), kOthers);
-    EXPECT_THAT(engine.calls(), testing::Not(testing::Contains("start apply")));
+// As the command's handler of signals does it, while each of these calls waits for its answer.
+class Ends : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Establish, Ends,
+                         testing::Values("info", "create holder", "start holder", "create host",
+                                         "run host", "create verify", "attach probe", "run probe",
+                                         "wait apply", "run apply", "run verify", "remove verify"),
+                         [](const auto& row) { return identifier(row.param); });
+
+TEST_P(Ends, AtAnInterrupt) {
+  const std::string call = GetParam();
+  ScriptedEngine engine;
+  addOthers(engine);
+  engine.fail(call, Fault::kSilence);
+  Interrupt interrupt;
+  std::thread caller([&] {
+    const Deadline patience = amplyLater();
+    while (!testing::Value(engine.calls(), Contains(call)) && !patience.passed()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    interrupt.raise();
+  });
+  const std::optional<Failure> failure = test::failureOf([&] {
+    static_cast<void>(establish(
+        Engine(engine.socket(), &interrupt), Engine(engine.socket()), aRequest(), kNow,
+        {.attempt = std::chrono::hours(1), .removal = kAmple.removal, .settle = kAmple.settle}));
+  });
+  caller.join();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->code(), ExitCode::kDeadline) << failure->what();
+  if (call == "info") {
+    EXPECT_THAT(failure->what(), HasSubstr("info: interrupted before its end"));
+  } else {
+    EXPECT_THAT(failure->what(), StartsWith("a signal ended the attempt; "));
+    EXPECT_THAT(failure->what(),
+                HasSubstr(call.rfind("create ", 0) == 0 ? "may still come"
+                                                        : "nothing of the attempt is left"));
   }
-  const timespec now{};
-  EXPECT_EQ(sigtimedwait(&set, nullptr, &now), SIGTERM);
-  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+  EXPECT_THAT(engine.names(), kOthers);
+}
+
+// A second signal: whoever sent it wants the end more than he wants to know.
+TEST(Establish, GivesUpRemovingAtASecondInterrupt) {
+  ScriptedEngine engine;
+  Interrupt first;
+  Interrupt second;
+  engine.fail("remove *", Fault::kRefuse, ScriptedEngine::kAlways);
+  engine.after("run probe", [&] { first.raise(); });
+  std::thread caller([&] {
+    const Deadline patience = amplyLater();
+    while (!testing::Value(engine.calls(), Contains("remove holder")) && !patience.passed()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    second.raise();
+  });
+  test::expectFailure(
+      [&] {
+        static_cast<void>(establish(Engine(engine.socket(), &first),
+                                    Engine(engine.socket(), &second), aRequest(), kNow,
+                                    {.attempt = std::chrono::hours(1),
+                                     .removal = std::chrono::hours(1),
+                                     .settle = kAmple.settle}));
+      },
+      ExitCode::kDeadline, "a signal ended the attempt; these may still exist");
+  caller.join();
 }
 
 // Removal that fails as well.
@@ -346,11 +408,17 @@ class Leaves : public testing::Test {
   }
   std::string reason(std::chrono::milliseconds removal) {
     const std::optional<Failure> failure = test::failureOf([&] {
-      static_cast<void>(establish(Engine(engine_.socket()), aRequest(), kNow,
-                                  {.attempt = kAmple.attempt, .removal = removal}));
+      static_cast<void>(
+          establish(Engine(engine_.socket()), aRequest(), kNow,
+                    {.attempt = kAmple.attempt, .removal = removal, .settle = kAmple.settle}));
     });
-    EXPECT_TRUE(failure && failure->code() == ExitCode::kRefused);
-    return failure ? failure->what() : "";
+    // The sweep must follow where something is left, whatever it was that failed.
+    EXPECT_TRUE(failure.has_value());
+    const std::string text = failure ? failure->what() : "";
+    EXPECT_THAT(text, StartsWith("step verify: exit 8, it is open; "));
+    const bool nothing = text.find("; nothing of the attempt is left") != std::string::npos;
+    EXPECT_TRUE(failure && failure->code() == (nothing ? ExitCode::kRefused : ExitCode::kEngine));
+    return text;
   }
   static constexpr std::chrono::milliseconds kShort{250};
   // For asking every container at least once, although two of them take their shares of it.
@@ -370,7 +438,7 @@ TEST_F(Leaves, AndNamesAllThatMayStillExist) {
           static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
                                       {.attempt = std::chrono::seconds(4), .removal = kEnough}));
         },
-        ExitCode::kRefused,
+        ExitCode::kEngine,
         "step verify: exit 8, it is open; these may still exist, and a sweep removes them: "
         "vethgate.host-job-1 vethgate-job-1");
     EXPECT_THAT(engine.names(),
@@ -394,12 +462,15 @@ TEST_F(Leaves, NothingWhenTheListLagsBehind) {
 
 TEST_F(Leaves, NothingAndNobodyElsesTouchedWhenTheListIsNotFiltered) {
   engine_.ignoreFilters();
-  EXPECT_THAT(reason(kShort), HasSubstr("containers with the label vethgate.attempt="));
+  EXPECT_THAT(reason(kAmple.removal), HasSubstr("nothing of the attempt is left"));
   EXPECT_THAT(engine_.names(), kOthers);
 }
 
 TEST_F(Leaves, NothingWhenInspectingFailsForAWhile) {
-  engine_.fail("inspect *", Fault::kDrop, 7);
+  engine_.program("verify", [this](const std::string&) {
+    engine_.fail("inspect *", Fault::kDrop, 7);
+    return Said{8, "", "it is open\n"};
+  });
   EXPECT_THAT(reason(kAmple.removal), HasSubstr("nothing of the attempt is left"));
   EXPECT_THAT(engine_.names(), kOthers);
 }

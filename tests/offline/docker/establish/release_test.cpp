@@ -95,21 +95,70 @@ TEST_F(Release, NamesAllInTheOrderOfTheirRemoval) {
 }
 
 TEST_F(Release, FailsWhenTheEngineDoesNotList) {
-  engine_.fail("list", Fault::kRefuse);
-  expectFailure([&] { static_cast<void>(release()); }, ExitCode::kEngine, "list containers");
-  engine_.fail("list", Fault::kSilence);
-  expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kDeadline,
-                "list containers");
-  EXPECT_THAT(engine_.removed(), IsEmpty());
-  EXPECT_EQ(release(), 3U);
+  engine_.fail("list", Fault::kRefuse, ScriptedEngine::kAlways);
+  expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kEngine, "list containers");
 }
 
-// An engine that lists what was not asked for is not believed in anything.
-TEST_F(Release, TouchesNothingWhenTheListIsNotFiltered) {
+TEST_F(Release, FailsWhenTheEngineDoesNotAnswer) {
+  engine_.fail("list", Fault::kSilence, ScriptedEngine::kAlways);
+  engine_.fail("inspect *", Fault::kSilence, ScriptedEngine::kAlways);
+  expectFailure([&] { static_cast<void>(release(kShort)); }, ExitCode::kDeadline, "deadline");
+  EXPECT_THAT(engine_.removed(), IsEmpty());
+}
+
+TEST_F(Release, AsksAgainForAListThatFailed) {
+  engine_.fail("list", Fault::kRefuse, 2);
+  engine_.fail("inspect *", Fault::kDrop, 5);
+  EXPECT_EQ(release(), 3U);
+  expectTheOthers();
+}
+
+// The engine's word on each name counts, not its list's silence.
+TEST_F(Release, RemovesWhatTheListDoesNotShowYet) {
+  ScriptedEngine engine;
+  static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple));
+  engine.lag(1);
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob), 1U);
+  EXPECT_THAT(engine.names(), IsEmpty());
+}
+
+TEST_F(Release, TouchesNobodyElsesWhenTheListIsNotFiltered) {
   engine_.ignoreFilters();
-  const auto before = engine_.names();
-  expectFailure([&] { static_cast<void>(release()); }, ExitCode::kEngine, "another object");
-  EXPECT_EQ(engine_.names(), before);
+  EXPECT_EQ(release(), 3U);
+  expectTheOthers();
+}
+
+// A name says nothing about whose it is.
+TEST_F(Release, TouchesNobodyElsesThatBearsANameOfTheJobs) {
+  ScriptedEngine engine;
+  engine.add("vethgate-job-1", labels("worker-2", kJob, kHolderRole));
+  engine.add("vethgate.apply-job-1", labels("worker-1", "job-2", kHelperRole));
+  engine.add("vethgate.verify-job-1", {});
+  EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob), 0U);
+  EXPECT_EQ(engine.names().size(), 3U);
+}
+
+TEST_F(Release, TheJobsOwnContainerGoesFirst) {
+  engine_.add("whatever", labels("worker-1", kJob, kJobRole));
+  engine_.add("something", labels("worker-1", kJob, "of another time"));
+  EXPECT_EQ(release(), 5U);
+  expectTheOthers();
+  EXPECT_THAT(engine_.removed(), ElementsAre("whatever", "probe", "apply", "something", "holder"));
+}
+
+TEST_F(Release, OfAJobLeavesTheJobWhoseIdIsLonger) {
+  for (const char* other : {"job-1-probe", "job-1-apply", "probe-job-1", "job-1.holder"}) {
+    ScriptedEngine engine;
+    engine.add(holderName(kJob), labels("worker-1", kJob, kHolderRole));
+    for (const char* verb : kVerbs) {
+      engine.add(helperName(other, verb), labels("worker-1", other, kHelperRole));
+    }
+    engine.add(holderName(other), labels("worker-1", other, kHolderRole));
+    EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", kJob), 1U);
+    EXPECT_EQ(engine.names().size(), kVerbs.size() + 1);
+    EXPECT_EQ(docker::release(Engine(engine.socket()), "worker-1", other), kVerbs.size() + 1);
+    EXPECT_THAT(engine.names(), IsEmpty());
+  }
 }
 
 }  // namespace

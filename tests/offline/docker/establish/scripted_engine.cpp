@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "render/link.hpp"
@@ -140,6 +142,22 @@ void ScriptedEngine::after(const std::string& call, std::function<void()> event)
   events_[call] = std::move(event);
 }
 
+void ScriptedEngine::delay(const std::string& call, std::chrono::milliseconds time,
+                           std::atomic<bool>& came) {
+  const std::lock_guard lock(mutex_);
+  delays_[call] = [time, &came] {
+    came = true;
+    std::this_thread::sleep_for(time);
+  };
+}
+
+void ScriptedEngine::land() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& act : std::exchange(later_, {})) {
+    act();
+  }
+}
+
 void ScriptedEngine::dieAtOnce(const std::string& container) {
   for (Container& one : containers_) {
     if (shortName(one.name) == container) {
@@ -207,9 +225,19 @@ void ScriptedEngine::note(const std::string& call) {
 bool ScriptedEngine::faulted(Connection& connection, const std::string& call,
                              const std::function<void()>& act, int doneStatus) {
   std::optional<Fault> fault;
+  std::function<void()> wait;
   {
     const std::lock_guard lock(mutex_);
     calls_.push_back(call);
+    if (const auto delay = delays_.extract(call); !delay.empty()) {
+      wait = delay.mapped();
+    }
+  }
+  if (wait) {
+    wait();
+  }
+  {
+    const std::lock_guard lock(mutex_);
     const std::string any = call.substr(0, call.find(' ')) + " *";
     for (Planned& planned : planned_) {
       if ((planned.call == call || planned.call == any) && planned.times > 0) {
@@ -220,6 +248,8 @@ bool ScriptedEngine::faulted(Connection& connection, const std::string& call,
     }
     if (fault == Fault::kDropAfter) {
       act();
+    } else if (fault == Fault::kDropLater) {
+      later_.push_back(act);
     }
   }
   if (!fault) {
@@ -231,6 +261,7 @@ bool ScriptedEngine::faulted(Connection& connection, const std::string& call,
       break;
     case Fault::kDrop:
     case Fault::kDropAfter:
+    case Fault::kDropLater:
       connection.drop();
       break;
     case Fault::kSilence:
@@ -296,16 +327,16 @@ void ScriptedEngine::handle(Connection& connection) {
 }
 
 void ScriptedEngine::create(Connection& connection, const std::string& name) {
-  const Json body = Json::parse(connection.request().body);
-  std::string id;
-  const auto act = [&] {
+  const auto made = std::make_shared<std::string>();  // its id; a deed may come after this returns
+  const auto act = [this, made, name, body = Json::parse(connection.request().body)] {
     if (find(name) != nullptr) {
       return;
     }
-    id = std::to_string(nextId_++);
+    std::string id = std::to_string(nextId_++);
     id.insert(0, kIdDigits - id.size(), 'c');
     containers_.push_back({id, name, body});
     bodies_[shortName(name)] = body;
+    *made = id;
     note("create " + shortName(name));
   };
   if (faulted(connection, "create " + shortName(name), act, 201)) {
@@ -315,10 +346,12 @@ void ScriptedEngine::create(Connection& connection, const std::string& name) {
     const std::lock_guard lock(mutex_);
     act();
   }
-  if (id.empty()) {
+  if (made->empty()) {
     connection.answer(409, message("Conflict. The name \"/" + name + "\" is already in use"));
   } else {
-    connection.answer(201, Json{{"Id", id}, {"Warnings", Json::array()}}.dump());
+    const std::string wrong = std::exchange(wrongId_, "");
+    connection.answer(
+        201, Json{{"Id", wrong.empty() ? *made : wrong}, {"Warnings", Json::array()}}.dump());
   }
 }
 

@@ -3,6 +3,8 @@
 // establishing uses; it must not know what is expected of its client.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -24,6 +26,7 @@ enum class Fault {
   kRefuse,     // status 500, and nothing done
   kDrop,       // the connection ends, and nothing done
   kDropAfter,  // done, and the connection ends before the answer
+  kDropLater,  // the connection ends, and the deed follows when land() says so
   kSilence,    // neither done nor answered
   kPretend,    // answered as done, and nothing done
 };
@@ -58,6 +61,12 @@ class ScriptedEngine {
   void bePodman() { podman_ = true; }
   // Somebody's container, running.
   void add(const std::string& name, const Labels& labels);
+  // The next such call is done and answered so much later than it came, which `came` says.
+  void delay(const std::string& call, std::chrono::milliseconds time, std::atomic<bool>& came);
+  // The next create is answered with the id of that container.
+  void answerWithIdOf(const std::string& name) { wrongId_ = idOf(name); }
+  // What was dropped to be done later is done now.
+  void land();
   // The next `times` lists do not show what was created here; or show everything there is.
   void lag(int times) { lag_ = times; }
   void ignoreFilters() { filters_ = false; }
@@ -110,6 +119,9 @@ class ScriptedEngine {
   std::map<std::string, Json> bodies_;
   std::vector<std::string> calls_;
   std::vector<std::string> removed_;
+  std::vector<std::function<void()>> later_;
+  std::map<std::string, std::function<void()>> delays_;
+  std::string wrongId_;
   unsigned nextId_ = 1;
   int lag_ = 0;
   bool filters_ = true;

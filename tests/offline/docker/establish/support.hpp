@@ -34,9 +34,10 @@ inline Json requestDocument() {
 
 inline EstablishRequest aRequest() { return readRequest(requestDocument().dump(), kImageName); }
 
-// Nothing is expected to run into these.
+// Nothing is expected to run into the first two; the last is what a create without an answer costs.
 inline constexpr TimeLimits kAmple{.attempt = std::chrono::seconds(20),
-                                   .removal = std::chrono::seconds(20)};
+                                   .removal = std::chrono::seconds(20),
+                                   .settle = std::chrono::milliseconds(60)};
 
 inline std::optional<Failure> failureOf(const std::function<void()>& body) {
   try {
