@@ -17,6 +17,7 @@
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/containment.hpp"
 #include "tests/live/fixture/engine_files.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/report.hpp"
 #include "tests/live/fixture/topology.hpp"
@@ -117,6 +118,11 @@ PayloadReport runJob(const LiveEngine& engine, const std::string& runtime, const
                      std::string(kDeniedUdp)}));
 }
 
+void measured(const std::string& id, const PayloadReport& report) {
+  caseMeasured(id + ".allowed", report.outcome(kAllowedTcp));
+  caseMeasured(id + ".denied", report.outcome(kDeniedTcp));
+}
+
 void expectReach(const PayloadReport& report, Outcome denied) {
   EXPECT_EQ(report.outcome(kAllowedTcp), Outcome::kConnected) << report;
   EXPECT_EQ(report.outcome(kAllowedUdp), Outcome::kConnected) << report;
@@ -152,6 +158,8 @@ TEST_P(EngineTest, JobOfEachRuntimeMeetsTheFiltersOnItsHoldersVeth) {
   EXPECT_EQ(deniedOnVeth(fresh), 0U);
 
   const PayloadReport plain = runJob(engine, engine.defaultRuntime(), "plain", "holder");
+  const std::string engineName(name(GetParam()));
+  measured("engine." + engineName + "." + engine.defaultRuntime(), plain);
   expectReach(plain, Outcome::kRefused);
   EXPECT_TRUE(plain.onThisKernel()) << plain;
   EXPECT_EQ(engine.recordedRuntime("plain"), engine.defaultRuntime());
@@ -162,6 +170,7 @@ TEST_P(EngineTest, JobOfEachRuntimeMeetsTheFiltersOnItsHoldersVeth) {
                            ? kRunscBookwormName
                            : kRunscBackportsName;
   const PayloadReport inside = runJob(engine, gvisor, "gvisor", "holder");
+  measured("engine." + engineName + "." + gvisor, inside);
   expectReach(inside, Outcome::kRefused);
   EXPECT_TRUE(inside.onGvisor()) << inside;
   EXPECT_EQ(engine.recordedRuntime("gvisor"), gvisor);

@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/engine.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/report.hpp"
 #include "tests/live/fixture/topology.hpp"
 
@@ -112,6 +113,12 @@ TEST_F(EngineEstablish, GivesAJobUnderGvisorANamespaceThatHolds) {
       launch(answer, kRunscBookwormName,
              {std::string(kAllowedTcp), std::string(kAllowedTcpSecondPort), proxy,
               std::string(kDeniedTcp), std::string(kMetadata), proxyOtherPort});
+  caseMeasured("establish.runsc.allowed", report.outcome(kAllowedTcp));
+  caseMeasured("establish.runsc.allowed-address-other-port", report.outcome(kAllowedTcpSecondPort));
+  caseMeasured("establish.runsc.proxy", report.outcome(proxy));
+  caseMeasured("establish.runsc.proxy-other-port", report.outcome(proxyOtherPort));
+  caseMeasured("establish.runsc.denied", report.outcome(kDeniedTcp));
+  caseMeasured("establish.runsc.metadata", report.outcome(kMetadata));
   EXPECT_EQ(report.outcome(kAllowedTcp), Outcome::kConnected) << report;
   EXPECT_EQ(report.outcome(kAllowedTcpSecondPort), Outcome::kRefused) << report;
   EXPECT_EQ(report.outcome(proxy), Outcome::kConnected) << report;
@@ -140,16 +147,20 @@ TEST_F(EngineEstablish, RefusesASecondAttemptAndLeavesTheFirst) {
 }
 
 TEST_F(EngineEstablish, RefusesBeforeAnythingExists) {
-  const auto refused = [](const std::string& text, int code, const char* part) {
+  bool launched = false;
+  const auto refused = [&launched](const std::string& text, int code, const char* part) {
     const Finished finished = vethgate({"establish"}, text);
+    const std::string left = containers();
+    launched = launched || finished.ok() || !left.empty();
     EXPECT_EQ(finished.exit, code) << finished.summary();
     EXPECT_THAT(finished.lastErrorLine(), HasSubstr(part));
-    EXPECT_EQ(containers(), "");
+    EXPECT_EQ(left, "");
   };
   refused(request("none", kPolicy, "no-such-network"), 2, "no-such-network");
   refused(request("none", kPolicy, "host"), 2, "expected a network with a bridge");
   refused(request("none", R"({"version": 2})"), 2, "policy.version");
   refused(request("none", kPolicy, kNetwork, std::chrono::seconds(-1)), 10, "deadline has passed");
+  caseMeasured("establish.unacceptable-request", launched ? "launched" : "launch-refused");
 }
 
 TEST_F(EngineEstablish, StatusJudgesTheNamespaceAgain) {
@@ -165,6 +176,7 @@ TEST_F(EngineEstablish, StatusJudgesTheNamespaceAgain) {
   EXPECT_THAT(clean.out, HasSubstr("verdict       contained\ndropped       nothing so far\n"));
   // What a job lost is counted by the rule that stopped it.
   const PayloadReport report = launch(answer, "runc", {std::string(kDeniedTcp)});
+  caseMeasured("establish.runc.denied", report.outcome(kDeniedTcp));
   EXPECT_EQ(report.outcome(kDeniedTcp), Outcome::kRefused) << report;
   const Finished after = vethgate(forPrograms, answer.dump());
   EXPECT_EQ(after.exit, 0) << after.summary();

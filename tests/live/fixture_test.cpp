@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/live/fixture/addresses.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/frames.hpp"
 #include "tests/live/fixture/runtime.hpp"
 #include "tests/live/fixture/topology.hpp"
@@ -72,6 +73,7 @@ TEST(Fixture, ProgramThatDoesNotExistNeverStarted) {
   const Job job(host);
   const std::string denied(kDeniedTcp);
   const PayloadReport report = runPayload(Runtime::kRunc, job, {denied}, "/no-such-program");
+  caseMeasured("fixture.runc.no-such-program", report.outcome(denied));
   EXPECT_EQ(report.outcome(denied), Outcome::kNeverStarted) << report;
 }
 
@@ -81,6 +83,7 @@ TEST(GvisorFixture, ProgramThatDoesNotExistNeverStarted) {
   const std::string denied(kDeniedTcp);
   const PayloadReport report =
       runPayload(Runtime::kRunscBookworm, job, {denied}, "/no-such-program");
+  caseMeasured("fixture.runsc.no-such-program", report.outcome(denied));
   EXPECT_EQ(report.outcome(denied), Outcome::kNeverStarted) << report;
 }
 

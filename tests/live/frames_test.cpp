@@ -8,6 +8,7 @@
 
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/wire.hpp"
 
@@ -45,10 +46,12 @@ class Frames : public testing::Test {
   }
 
   bool leaves(const std::string& cookie) { return tap_.waitFor(cookie, kPatience); }
-  bool isReceived(const std::string& cookie) { return host_.services().waitFor(cookie, kPatience); }
+  bool isReceived(const std::string& cookie) {
+    return received_.note(host_.services().waitFor(cookie, kPatience));
+  }
   // To be asked once a later frame has arrived.
   bool left(const std::string& cookie) {
-    return tap_.count(cookie) != 0 || host_.services().received(cookie);
+    return left_.note(tap_.count(cookie) != 0 || host_.services().received(cookie));
   }
   // A frame that the plan lets pass, seen on the other side.
   void expectTheWireIsAlive() {
@@ -69,6 +72,8 @@ class Frames : public testing::Test {
   const OneCpu pinned_;
   RawSender sender_;
   WireTap tap_;
+  Sightings received_;
+  Sightings left_;
   unsigned serial_ = 0;
 };
 
@@ -96,6 +101,8 @@ TEST_F(Frames, PlanWithoutItsTailLetsWrappedFramesOut) {
     }
     EXPECT_FALSE(left(plain)) << "plain, to " << to;
   }
+  caseMeasured("frames.flower-without-tail.tagged", received_.ofEach());
+  caseMeasured("frames.flower-without-tail.plain", left_.ofAny());
 }
 
 TEST_F(Frames, WholePlanLetsNoWrappedFrameOut) {
@@ -114,6 +121,7 @@ TEST_F(Frames, WholePlanLetsNoWrappedFrameOut) {
     }
   }
   EXPECT_TRUE(verify(job_.netns(), kReferenceFlowerPolicy, rendered.link).contained());
+  caseMeasured("frames.flower.wrapped", left_.ofAny());
 }
 
 constexpr std::array kShapesV4 = {Shape::kWhole, Shape::kOptions, Shape::kFragments};
@@ -134,6 +142,7 @@ TEST_F(Frames, WithoutAPlanEveryShapeReachesADeniedAddress) {
   forEveryShape(kDeniedV4, kDeniedV6, [&](std::string_view to, Shape shape) {
     EXPECT_TRUE(isReceived(send(to, Wrapping::kPlain, shape))) << name(shape) << " to " << to;
   });
+  caseMeasured("frames.no-plan.denied", received_.ofEach());
 }
 
 TEST_F(Frames, NoShapeReachesADeniedAddress) {
@@ -143,6 +152,7 @@ TEST_F(Frames, NoShapeReachesADeniedAddress) {
     expectTheWireIsAlive();
     EXPECT_FALSE(left(cookie)) << name(shape) << " to " << to;
   });
+  caseMeasured("frames.flower.denied", left_.ofAny());
 }
 
 TEST_F(Frames, EveryShapeReachesAnAllowedAddress) {
@@ -150,6 +160,7 @@ TEST_F(Frames, EveryShapeReachesAnAllowedAddress) {
   forEveryShape(kAllowedV4, kAllowedV6, [&](std::string_view to, Shape shape) {
     EXPECT_TRUE(isReceived(send(to, Wrapping::kPlain, shape))) << name(shape) << " to " << to;
   });
+  caseMeasured("frames.flower.allowed", received_.ofEach());
 }
 
 // No filter that names a port matches a fragment, the first one included. A pinhole is therefore
@@ -161,6 +172,8 @@ TEST_F(Frames, PinholeIsShutForFragments) {
   const std::string fragments = send(kResolver, Wrapping::kPlain, Shape::kFragments, kDomain);
   EXPECT_TRUE(isReceived(send(kResolver, Wrapping::kPlain, Shape::kWhole, kDomain)));
   EXPECT_FALSE(left(fragments));
+  caseMeasured("frames.flower.pinhole", received_.ofEach());
+  caseMeasured("frames.flower.pinhole-in-fragments", left_.ofAny());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/frames.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/wire.hpp"
@@ -71,9 +72,11 @@ class Netdev : public testing::Test {
   }
 
   bool leaves(const std::string& cookie) { return tap_.waitFor(cookie, kPatience); }
-  bool isReceived(const std::string& cookie) { return host_.services().waitFor(cookie, kPatience); }
+  bool isReceived(const std::string& cookie) {
+    return received_.note(host_.services().waitFor(cookie, kPatience));
+  }
   bool left(const std::string& cookie) {
-    return tap_.count(cookie) != 0 || host_.services().received(cookie);
+    return left_.note(tap_.count(cookie) != 0 || host_.services().received(cookie));
   }
   // By either path, so that a later frame's arrival proves an earlier one's absence.
   void expectTheWireIsAlive() {
@@ -87,6 +90,8 @@ class Netdev : public testing::Test {
   RawSender queued_;
   RawSender bypass_;
   WireTap tap_;
+  Sightings received_;
+  Sightings left_;
   unsigned serial_ = 0;
 };
 
@@ -97,6 +102,7 @@ TEST_F(Netdev, FlowerAloneLetsAQdiscBypassOut) {
     EXPECT_TRUE(isReceived(send(bypass_, to))) << to;
     EXPECT_FALSE(left(queued)) << to;
   }
+  caseMeasured("netdev.flower-alone.qdisc-bypass", received_.ofEach());
 }
 
 TEST_F(Netdev, NoQdiscBypassLeaves) {
@@ -108,12 +114,14 @@ TEST_F(Netdev, NoQdiscBypassLeaves) {
     EXPECT_FALSE(left(bypass)) << to;
     EXPECT_FALSE(left(queued)) << to;
   }
+  caseMeasured("netdev.qdisc-bypass", left_.ofAny());
 }
 
 TEST_F(Netdev, FlowerAloneBelievesAForgedProtocol) {
   (void)contain(job_, kFlowerPolicy);
   EXPECT_TRUE(isReceived(send(queued_, kDeniedV4, ETH_P_ARP)));
   EXPECT_TRUE(isReceived(send(queued_, kDeniedV6, ETH_P_ARP)));
+  caseMeasured("netdev.flower-alone.forged-protocol", received_.ofEach());
 }
 
 TEST_F(Netdev, NoForgedProtocolOpensADeniedAddress) {
@@ -135,6 +143,7 @@ TEST_F(Netdev, NoForgedProtocolOpensADeniedAddress) {
       EXPECT_FALSE(left(bypass)) << protocol << " to " << to;
     }
   }
+  caseMeasured("netdev.forged-protocol", left_.ofAny());
 }
 
 TEST_F(Netdev, FlowerAloneLetsForeignArpOut) {
@@ -151,6 +160,7 @@ TEST_F(Netdev, ArpLeavesAsTheJobItselfAlone) {
   EXPECT_FALSE(left(foreign));
   EXPECT_FALSE(left(gateway));
   EXPECT_FALSE(left(otherMac));
+  caseMeasured("netdev.foreign-arp", left_.ofAny());
 }
 
 TEST_F(Netdev, AloneLetsNoWrappedFrameOut) {
@@ -163,6 +173,7 @@ TEST_F(Netdev, AloneLetsNoWrappedFrameOut) {
     }
   }
   EXPECT_TRUE(verify(job_.netns(), kNetdevPolicy, rendered.link).contained());
+  caseMeasured("netdev.wrapped", left_.ofAny());
 }
 
 TEST_F(Netdev, AloneJudgesEveryShapeByItsDestination) {
@@ -178,6 +189,8 @@ TEST_F(Netdev, AloneJudgesEveryShapeByItsDestination) {
           << name(shape) << " to " << to;
     }
   }
+  caseMeasured("netdev.denied", left_.ofAny());
+  caseMeasured("netdev.allowed", received_.ofEach());
 }
 
 }  // namespace

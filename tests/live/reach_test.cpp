@@ -12,6 +12,7 @@
 
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/runtime.hpp"
 
@@ -224,6 +225,8 @@ TEST_P(ReachTest, IsAsThePolicySays) {
 
   EXPECT_EQ(found.before.outcome(target), Outcome::kConnected) << "before the plan\n"
                                                                << found.before;
+  caseMeasured("reach." + std::string(name(runtime)) + "." + row.policyName + "." + row.name,
+               found.contained.outcome(target));
   EXPECT_EQ(found.contained.outcome(target), row.expected)
       << name(runtime) << " to " << target << "\n"
       << found.contained;

@@ -9,6 +9,7 @@
 
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/containment.hpp"
+#include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/frames.hpp"
 #include "tests/live/fixture/process.hpp"
 #include "tests/live/fixture/wire.hpp"
@@ -65,7 +66,11 @@ class Tunnels : public testing::Test {
     return one.cookie;
   }
 
-  bool isReceived(const std::string& cookie) { return host_.services().waitFor(cookie, kPatience); }
+  bool isReceived(const std::string& cookie) {
+    return received_.note(host_.services().waitFor(cookie, kPatience));
+  }
+  // To be asked once a later one has arrived.
+  bool left(const std::string& cookie) { return left_.note(host_.services().received(cookie)); }
 
   // After it has come, whatever was sent before it and let through has come as well.
   void expectTheWireIsAlive() {
@@ -81,6 +86,8 @@ class Tunnels : public testing::Test {
   Job job_;
   const OneCpu pinned_;
   RawSender sender_;
+  Sightings received_;
+  Sightings left_;
   unsigned serial_ = 0;
 };
 
@@ -93,6 +100,7 @@ TEST_F(Tunnels, WithoutAPlanTheHostTakesTheInnerPacketOut) {
     EXPECT_TRUE(isReceived(sendFrame(to))) << to;
     EXPECT_TRUE(isReceived(sendPacket(to))) << to;
   }
+  caseMeasured("tunnels.no-plan", received_.ofEach());
 }
 
 TEST_F(Tunnels, FlowerAloneLetsNoneOut) {
@@ -101,9 +109,10 @@ TEST_F(Tunnels, FlowerAloneLetsNoneOut) {
     const std::string frame = sendFrame(to);
     const std::string packet = sendPacket(to);
     expectTheWireIsAlive();
-    EXPECT_FALSE(host_.services().received(frame)) << to;
-    EXPECT_FALSE(host_.services().received(packet)) << to;
+    EXPECT_FALSE(left(frame)) << to;
+    EXPECT_FALSE(left(packet)) << to;
   }
+  caseMeasured("tunnels.flower", left_.ofAny());
 }
 
 TEST_F(Tunnels, NetdevAloneLetsNoneOut) {
@@ -112,9 +121,10 @@ TEST_F(Tunnels, NetdevAloneLetsNoneOut) {
     const std::string frame = sendFrame(to);
     const std::string packet = sendPacket(to);
     expectTheWireIsAlive();
-    EXPECT_FALSE(host_.services().received(frame)) << to;
-    EXPECT_FALSE(host_.services().received(packet)) << to;
+    EXPECT_FALSE(left(frame)) << to;
+    EXPECT_FALSE(left(packet)) << to;
   }
+  caseMeasured("tunnels.netdev", left_.ofAny());
 }
 
 // Of what passes OUTPUT; frames do not.
@@ -123,8 +133,10 @@ TEST_F(Tunnels, OutputRulesAloneLetNoneOut) {
   for (const std::string_view to : kInner) {
     const std::string packet = sendPacket(to);
     EXPECT_TRUE(isReceived(sendFrame(to))) << to;
-    EXPECT_FALSE(host_.services().received(packet)) << to;
+    EXPECT_FALSE(left(packet)) << to;
   }
+  caseMeasured("tunnels.output-rules.packet", left_.ofAny());
+  caseMeasured("tunnels.output-rules.frame", received_.ofEach());
 }
 
 // It is the protocol that decides: named, it passes every layer.
@@ -134,6 +146,7 @@ TEST_F(Tunnels, LeaveWhereThePolicyNamesTheProtocol) {
     EXPECT_TRUE(isReceived(sendFrame(to))) << to;
     EXPECT_TRUE(isReceived(sendPacket(to))) << to;
   }
+  caseMeasured("tunnels.protocol-that-the-policy-names", received_.ofEach());
 }
 
 }  // namespace
