@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vethgate::docker {
 
@@ -23,5 +24,10 @@ struct StatusOptions {
 [[nodiscard]] int runExplain(bool json);
 
 [[nodiscard]] int runDoctor(const std::string& socket, const std::string& image, bool json);
+
+// `record`: its path; logs are named beneath its folder. `root`: of the programs that the record is
+// about, empty where there is none.
+[[nodiscard]] int runEvidenceCheck(const std::string& record, const std::string& root, bool json);
+[[nodiscard]] int runEvidenceWrite(const std::string& record, const std::vector<std::string>& logs);
 
 }  // namespace vethgate::docker

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/program.hpp"
@@ -64,7 +65,21 @@ int run(int argc, char** argv) {
     sub->add_option("--image", image, "the helpers' image, " + image + " unless given");
   }
   bool json = false;
-  for (CLI::App* const sub : {looking, explaining, examining}) {
+  CLI::App* const proving = app.add_subcommand("evidence", "the record of what live runs measured");
+  proving->require_subcommand(1);
+  CLI::App* const checking =
+      proving->add_subcommand("check", "judges a record by the logs that it names");
+  CLI::App* const writing = proving->add_subcommand("write", "makes a record of logs");
+  std::string record;
+  std::string root;
+  std::vector<std::string> logs;
+  for (CLI::App* const sub : {checking, writing}) {
+    sub->add_option("RECORD", record, "the record's file")->required();
+  }
+  checking->add_option("--root", root, "the build whose programs the record must be about");
+  writing->add_option("LOG", logs, "whole logs of live-tests, beneath the record's folder")
+      ->required();
+  for (CLI::App* const sub : {looking, explaining, examining, checking}) {
     sub->add_flag("--json", json, "print one document for programs");
   }
   try {
@@ -85,6 +100,12 @@ int run(int argc, char** argv) {
   }
   if (*examining) {
     return runDoctor(socket, image, json);
+  }
+  if (*checking) {
+    return runEvidenceCheck(record, root, json);
+  }
+  if (*writing) {
+    return runEvidenceWrite(record, logs);
   }
   return *establishing ? runEstablish(socket, kImage) : runRelease(socket, owner, job);
 }
