@@ -27,10 +27,13 @@ std::vector<std::string_view> wordsOf(std::string_view line) {
 }
 
 Fields readFields(const std::vector<std::string_view>& words,
-                  std::initializer_list<std::string_view> keys, const std::string& where,
+                  std::span<const std::string_view> keys, const std::string& where,
                   Problems& problems) {
   Fields fields;
   std::set<std::string, std::less<>> seen;
+  const auto say = [&](std::string_view key, const char* what) {
+    problems.push_back(where + ": the field \"" + std::string(key) + "\" is " + what);
+  };
   for (const std::string_view word : words) {
     const std::size_t at = word.find('=');
     if (at == std::string_view::npos) {
@@ -40,19 +43,19 @@ Fields readFields(const std::vector<std::string_view>& words,
     const std::string key(word.substr(0, at));
     const std::string_view value = word.substr(at + 1);
     if (std::ranges::find(keys, key) == keys.end()) {
-      problems.push_back(where + ": the field \"" + key + "\" is unknown");
+      say(key, "unknown");
     } else if (!seen.insert(key).second) {
-      problems.push_back(where + ": the field \"" + key + "\" is repeated");
+      say(key, "repeated");
       fields.erase(key);
     } else if (value.empty()) {
-      problems.push_back(where + ": the field \"" + key + "\" is empty");
+      say(key, "empty");
     } else {
       fields.emplace(key, value);
     }
   }
   for (const std::string_view key : keys) {
     if (!seen.contains(key)) {
-      problems.push_back(where + ": the field \"" + std::string(key) + "\" is missing");
+      say(key, "missing");
     }
   }
   return fields;

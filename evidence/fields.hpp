@@ -3,8 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +23,8 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 // or repeated goes to `problems`; a field that stands twice has no value then, since neither is
 // more right. `where` begins each sentence.
 [[nodiscard]] Fields readFields(const std::vector<std::string_view>& words,
-                                std::initializer_list<std::string_view> keys,
-                                const std::string& where, Problems& problems);
+                                std::span<const std::string_view> keys, const std::string& where,
+                                Problems& problems);
 
 // The value of `key`, empty where there is none.
 [[nodiscard]] const std::string& valueOf(const Fields& fields, std::string_view key);

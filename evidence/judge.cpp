@@ -125,10 +125,13 @@ class Judge {
         problem(where + ": no log names it");
       }
     }
+    const auto leftOut = [&](const std::string& log, const std::string& name) {
+      problem(log + " names the " + std::string(kind) + " " + name + ", the record does not");
+    };
     for (const auto& [log, run] : runs_) {
       for (const auto& [name, value] : run.log.*inLog) {
         if (!names.contains(name)) {
-          problem(log + " names the " + std::string(kind) + " " + name + ", the record does not");
+          leftOut(log, name);
         }
       }
     }
@@ -224,9 +227,12 @@ class Judge {
   void judgeTest(const std::string& where, const std::string& name, const Log& log,
                  const Measurement& measured) {
     const std::string claimed = claimedTest(measured);
+    const auto notPassed = [&](const std::string& test) {
+      problem(where + ": " + test + " did not pass in " + name);
+    };
     for (const auto& [test, passed] : log.tests) {
       if ((test == claimed || (measured.outcome == kHeld && rowOf(test) == claimed)) && !passed) {
-        problem(where + ": " + test + " did not pass in " + name);
+        notPassed(test);
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "evidence/log.hpp"
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -18,6 +19,9 @@ constexpr std::string_view kFailed = "[  FAILED  ] ";
 constexpr std::string_view kSkipped = "[  SKIPPED ] ";
 constexpr std::string_view kPassed = "[  PASSED  ] ";
 constexpr std::string_view kOurs = "vethgate-";
+constexpr std::array<std::string_view, 5> kRunKeys = {"source_head", "tree", "host", "kernel",
+                                                      "time"};
+constexpr std::array<std::string_view, 2> kCaseKeys = {"id", "outcome"};
 
 std::optional<std::size_t> leadingNumber(std::string_view text) {
   std::size_t number = 0;
@@ -154,8 +158,7 @@ class LogReader {
     } else if (kind == "run") {
       ++runs_;
       expectEarly();
-      log_.run =
-          readFields(words, {"source_head", "tree", "host", "kernel", "time"}, place_, problems_);
+      log_.run = readFields(words, kRunKeys, place_, problems_);
     } else if (kind == "artifact") {
       expectEarly();
       takeNamed(log_.artifacts, words, "sha256");
@@ -177,7 +180,8 @@ class LogReader {
 
   // The same thing may be said twice: an engine is started more than once.
   void takeNamed(Fields& all, const std::vector<std::string_view>& words, std::string_view what) {
-    const Fields fields = readFields(words, {"name", what}, place_, problems_);
+    const std::array<std::string_view, 2> keys = {"name", what};
+    const Fields fields = readFields(words, keys, place_, problems_);
     const std::string& name = valueOf(fields, "name");
     const auto [had, isNew] = all.emplace(name, valueOf(fields, what));
     if (!isNew && had->second != valueOf(fields, what)) {
@@ -186,7 +190,7 @@ class LogReader {
   }
 
   void takeCase(const std::vector<std::string_view>& words) {
-    const Fields fields = readFields(words, {"id", "outcome"}, place_, problems_);
+    const Fields fields = readFields(words, kCaseKeys, place_, problems_);
     const std::string& id = valueOf(fields, "id");
     if (current_.empty()) {
       problem("the case " + id + " is outside a test");

@@ -11,18 +11,19 @@ constexpr std::size_t kCommitDigits = 40;
 struct Kind {
   std::string_view word;
   std::vector<RecordLine> Record::*lines;
-  std::initializer_list<std::string_view> keys;
+  std::span<const std::string_view> keys;
 };
 
-const std::array<Kind, 5>& kinds() {
-  static const std::array<Kind, 5> all = {
-      Kind{"artifact", &Record::artifacts, {"name", "sha256"}},
-      Kind{"runtime", &Record::runtimes, {"name", "version"}},
-      Kind{"engine", &Record::engines, {"name", "version"}},
-      Kind{"run", &Record::runs, {"log", "sha256", "kernel", "time"}},
-      Kind{"case", &Record::cases, {"id", "outcome", "kernel", "log", "test", "sha256"}}};
-  return all;
-}
+constexpr std::array<std::string_view, 2> kArtifactKeys = {"name", "sha256"};
+constexpr std::array<std::string_view, 2> kVersionKeys = {"name", "version"};
+constexpr std::array<std::string_view, 4> kRunKeys = {"log", "sha256", "kernel", "time"};
+constexpr std::array<std::string_view, 6> kCaseKeys = {"id",  "outcome", "kernel",
+                                                       "log", "test",    "sha256"};
+constexpr std::array<Kind, 5> kKinds = {Kind{"artifact", &Record::artifacts, kArtifactKeys},
+                                        Kind{"runtime", &Record::runtimes, kVersionKeys},
+                                        Kind{"engine", &Record::engines, kVersionKeys},
+                                        Kind{"run", &Record::runs, kRunKeys},
+                                        Kind{"case", &Record::cases, kCaseKeys}};
 
 constexpr std::array<std::string_view, 4> kHeaders = {"version", "source_head", "tree", "host"};
 
@@ -80,7 +81,7 @@ Record readRecord(std::string_view text, Problems& problems) {
       problems.push_back(where + ": is not printable ASCII");
       return;
     }
-    for (const Kind& kind : kinds()) {
+    for (const Kind& kind : kKinds) {
       if (words.front() == kind.word) {
         words.erase(words.begin());
         (record.*kind.lines).push_back({number, readFields(words, kind.keys, where, problems)});
@@ -103,7 +104,7 @@ std::string recordText(const Record& record) {
   for (const std::string_view key : kHeaders) {
     text += std::string(key) + "=" + valueOf(record.headers, key) + "\n";
   }
-  for (const Kind& kind : kinds()) {
+  for (const Kind& kind : kKinds) {
     for (const RecordLine& line : record.*kind.lines) {
       text += kind.word;
       for (const std::string_view key : kind.keys) {

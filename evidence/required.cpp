@@ -19,6 +19,10 @@ constexpr std::array<std::string_view, 5> kOutcomes = {"connected", "refused", "
                 "line " + std::to_string(line) + " of the required cases: " + what);
 }
 
+[[noreturn]] void standsTwice(std::size_t line, const std::string& id, const std::string& kernel) {
+  defect(line, id + " on " + kernel + " stands twice");
+}
+
 std::vector<std::string> kernelsOf(std::string_view text) {
   std::vector<std::string> kernels;
   while (true) {
@@ -76,7 +80,7 @@ std::vector<RequiredCase> readRequired(std::string_view text) {
       }
       const std::string id(words[2]);
       if (!seen.emplace(id, kernel).second) {
-        defect(number, id + " on " + kernel + " stands twice");
+        standsTwice(number, id, kernel);
       }
       cases.push_back({.id = id,
                        .outcome = std::string(words[0]),
