@@ -50,9 +50,9 @@ class LogReader {
     } else if (line.starts_with(kOk)) {
       end(testOf(line.substr(kOk.size())));
     } else if (line.starts_with(kFailed)) {
-      spoil(testOf(line.substr(kFailed.size())), "failed");
+      spoil(testOf(line.substr(kFailed.size())), "failed", "failed");
     } else if (line.starts_with(kSkipped)) {
-      spoil(testOf(line.substr(kSkipped.size())), "was skipped");
+      spoil(testOf(line.substr(kSkipped.size())), "was skipped", "were skipped");
     } else if (line.starts_with(kPassed)) {
       takePassed(line.substr(kPassed.size()));
     }
@@ -134,9 +134,9 @@ class LogReader {
   }
 
   // With the test's own end; then counted and listed at the end of the run, which says it again.
-  void spoil(const std::string& test, const char* how) {
+  void spoil(const std::string& test, const char* how, const char* howMany) {
     if (leadingNumber(test)) {
-      problem("counts " + test + " that " + how);
+      problem("says that " + test + " tests " + howMany);
     } else if (spoilt_.insert(test).second) {
       problem(test + " " + how);
     }

@@ -75,10 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
         Spoilt{"[ RUN      ] A.C\n", "", "A.C passed, but no test is running"},
         Spoilt{"[  PASSED  ] 2 tests.\n",
                "[  PASSED  ] 1 test.\n[  FAILED  ] 1 test, listed below:\n",
-               "counts 1 that failed"},
+               "says that 1 tests failed"},
         Spoilt{"[  PASSED  ] 2 tests.\n",
                "[  PASSED  ] 1 test.\n[  SKIPPED ] 1 test, listed below:\n",
-               "counts 1 that was skipped"}));
+               "says that 1 tests were skipped"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Run, SpoiltLog,
