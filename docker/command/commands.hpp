@@ -1,5 +1,5 @@
-// The subcommands that are more than one call, each in a file of its own. Each reads stdin, writes
-// its answer to stdout, and returns the exit code.
+// The subcommands that are more than one call, each in a file of its own. Each writes its answer to
+// stdout, and returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +29,15 @@ struct StatusOptions {
 // about, empty where there is none.
 [[nodiscard]] int runEvidenceCheck(const std::string& record, const std::string& root, bool json);
 [[nodiscard]] int runEvidenceWrite(const std::string& record, const std::vector<std::string>& logs);
+
+struct SweepCommand {
+  std::string socket;
+  std::string owner;
+  bool dryRun = false;
+  bool watch = false;
+  std::uint64_t interval = 0;  // seconds
+};
+[[nodiscard]] int runSweep(const SweepCommand& command);
+[[nodiscard]] int runReap(const SweepCommand& command);
 
 }  // namespace vethgate::docker

@@ -12,6 +12,7 @@
 #include "docker/custody/release.hpp"
 #include "docker/engine/engine.hpp"
 #include "docker/establish/request.hpp"
+#include "docker/sweep/watch.hpp"
 
 namespace vethgate::docker {
 
@@ -56,6 +57,25 @@ int run(int argc, char** argv) {
       command("status", "reads the answer of establish, and judges the job's namespace again");
   looking->add_option("JOB", status.job, "the job's id")->required();
   looking->add_option("--owner", status.owner, "whose job it is")->required();
+  SweepCommand sweeping;
+  CLI::App* const sweep =
+      command("sweep", "removes what is the owner's, past its time, and not in use by another");
+  CLI::App* const reap =
+      command("reap", "removes the owner's holders that no container uses; before its first job");
+  for (CLI::App* const sub : {sweep, reap}) {
+    sub->add_option("--owner", owner, "whose containers, one owner's")->required();
+    sub->add_flag("--dry-run", sweeping.dryRun, "remove nothing, and report what would be");
+  }
+  sweep
+      ->add_flag("--watch", sweeping.watch,
+                 "go on until a signal, a pass every --interval; the log says what they did")
+      ->excludes(sweep->get_option("--dry-run"));
+  sweeping.interval = static_cast<std::uint64_t>(kSweepInterval.count());
+  constexpr std::uint64_t kLeastInterval = 10;
+  constexpr std::uint64_t kMostInterval = 3'600;
+  sweep->add_option("--interval", sweeping.interval, "seconds from one pass to the next, 300")
+      ->check(CLI::Range(kLeastInterval, kMostInterval))
+      ->needs(sweep->get_option("--watch"));
   CLI::App* const explaining =
       app.add_subcommand("explain", "reads a policy, and prints its rules with their reasons");
   std::string image = kImage;
@@ -106,6 +126,11 @@ int run(int argc, char** argv) {
   }
   if (*writing) {
     return runEvidenceWrite(record, logs);
+  }
+  if (*sweep || *reap) {
+    sweeping.socket = socket;
+    sweeping.owner = owner;
+    return *sweep ? runSweep(sweeping) : runReap(sweeping);
   }
   return *establishing ? runEstablish(socket, kImage) : runRelease(socket, owner, job);
 }

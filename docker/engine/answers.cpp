@@ -117,6 +117,7 @@ Network networkOf(const Json& value, const std::string& path) {
 void readState(const Json& value, const std::string& path, Container& container) {
   ObjectReader state(value, path);
   container.status = text(state, "Status");
+  container.started = textOr(state, "StartedAt");
   container.running = flag(state, "Running");
   container.pid = asInteger(state.required("Pid"), state.pathOf("Pid"), 0, kMaxPid);
   container.exitCode =
@@ -247,6 +248,10 @@ std::vector<ContainerSummary> readContainers(const std::string& answer) {
       summary.names.push_back(withoutSlash(std::move(name)));
     }
     summary.state = text(object, "State");
+    if (const Json* created = present(object, "Created"); created != nullptr) {
+      summary.created = asInteger(*created, object.pathOf("Created"), 0,
+                                  std::numeric_limits<std::int64_t>::max());
+    }
     summary.labels = textMap(object, "Labels");
     containers.push_back(std::move(summary));
   }

@@ -99,6 +99,7 @@ struct Container {
   std::string name;  // without the slash that the API puts before it
   std::string image;
   std::string created;  // RFC 3339, "2026-11-29T20:54:33.324651564Z"; empty when not said
+  std::string started;  // the same, of its last start
   std::string status;   // "created", "running", "exited", …
   bool running = false;
   std::uint64_t pid = 0;  // on the engine's host; 0 when it does not run
@@ -122,6 +123,7 @@ struct ContainerSummary {
   std::string id;
   std::vector<std::string> names;
   std::string state;
+  std::uint64_t created = 0;  // unix second; 0 when not said
   Labels labels;
 };
 

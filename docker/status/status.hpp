@@ -9,6 +9,7 @@
 
 #include "base/json.hpp"
 #include "docker/engine/engine.hpp"
+#include "docker/engine/moment.hpp"
 
 namespace vethgate::docker {
 
@@ -51,8 +52,6 @@ struct Status {
 // The one that goes last on stderr.
 [[nodiscard]] std::string statusSentence(const Status& status);
 
-// Unix seconds of an RFC 3339 time; nullopt when it is none, or before 1970.
-[[nodiscard]] std::optional<std::uint64_t> unixSecond(const std::string& rfc3339);
 // "59 s", "3 min 5 s", "2 h 0 min", "3 d 4 h".
 [[nodiscard]] std::string spanText(std::uint64_t seconds);
 

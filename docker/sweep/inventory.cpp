@@ -12,6 +12,9 @@ Inventory::Inventory(const Engine& engine, std::chrono::milliseconds call,
 void Inventory::list() {
   // Everything, since whoever shares a network with one of ours may carry no label at all.
   for (ContainerSummary& one : engine_.listContainers({}, Deadline::after(call_))) {
+    if (one.created > newest_.created) {
+      newest_ = one;
+    }
     if (!std::binary_search(tried_.begin(), tried_.end(), one.id)) {
       std::string id = one.id;
       pending_.emplace(std::move(id), std::move(one));
@@ -19,7 +22,7 @@ void Inventory::list() {
   }
 }
 
-bool Inventory::renew(const std::string& id) {
+bool Inventory::renew(const std::string& id, const std::string& name) {
   try {
     std::optional<Container> found = engine_.findContainer(id, Deadline::after(call_));
     if (!found) {
@@ -29,7 +32,7 @@ bool Inventory::renew(const std::string& id) {
     containers_.insert_or_assign(id, std::move(*found));
     return true;
   } catch (const EngineFailure& failure) {
-    unknown_.emplace(id, failure.what());
+    unknown_.emplace(id, Unknown{name, failure.what()});
     throw;
   }
 }
@@ -44,10 +47,11 @@ void Inventory::inspect(const std::function<bool(const ContainerSummary&)>& want
       return;
     }
     const std::string id = one->first;
+    const std::vector<std::string> names = std::move(one->second.names);
     one = pending_.erase(one);
     tried_.insert(std::lower_bound(tried_.begin(), tried_.end(), id), id);
     try {
-      renew(id);
+      renew(id, names.empty() ? "" : names.front());
     } catch (const EngineFailure&) {
       // It is among the unknown.
     }
@@ -62,6 +66,11 @@ std::vector<Container> Inventory::containers() const {
   return all;
 }
 
+const Container* Inventory::find(const std::string& id) const {
+  const auto found = containers_.find(id);
+  return found == containers_.end() ? nullptr : &found->second;
+}
+
 std::vector<Container> Inventory::attachedTo(const std::string& container,
                                              const std::string& name) {
   list();
@@ -70,9 +79,9 @@ std::vector<Container> Inventory::attachedTo(const std::string& container,
     throw EngineFailure(ExitCode::kDeadline, Outcome::kNotSent, 0,
                         "there was no time to inspect container " + pending_.begin()->first);
   }
-  for (const auto& [id, reason] : unknown_) {
+  for (const auto& [id, unknown] : unknown_) {
     if (id != container) {
-      throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0, reason);
+      throw EngineFailure(ExitCode::kEngine, Outcome::kUnanswered, 0, unknown.reason);
     }
   }
   // Docker keeps the id of the one that was joined, whatever it was called; another engine may keep
@@ -85,7 +94,7 @@ std::vector<Container> Inventory::attachedTo(const std::string& container,
   }
   std::vector<Container> now;
   for (const std::string& id : attached) {
-    if (renew(id)) {
+    if (renew(id, containers_.at(id).name)) {
       now.push_back(containers_.at(id));
     }
   }

@@ -27,10 +27,17 @@ class Inventory {
   // Inspects what is listed and `wanted`, unless that was tried already.
   void inspect(const std::function<bool(const ContainerSummary&)>& wanted);
 
-  [[nodiscard]] std::vector<Container> containers() const;  // those inspected, by id
+  [[nodiscard]] std::vector<Container> containers() const;           // those inspected, by id
+  [[nodiscard]] const Container* find(const std::string& id) const;  // nullptr: not inspected
+  // The one with the latest creation in all lists so far; no id without one.
+  [[nodiscard]] const ContainerSummary& newest() const { return newest_; }
   [[nodiscard]] const std::map<std::string, ContainerSummary>& pending() const { return pending_; }
-  // Those whose inspection failed, and the reason of each.
-  [[nodiscard]] const std::map<std::string, std::string>& unknown() const { return unknown_; }
+  // Those whose inspection failed, by id.
+  struct Unknown {
+    std::string name;  // by the list
+    std::string reason;
+  };
+  [[nodiscard]] const std::map<std::string, Unknown>& unknown() const { return unknown_; }
 
   // Those that joined the network of `container`, running or not, as of now: asks for a new list,
   // and inspects what is new in it and what is attached. Throws EngineFailure, also when there is
@@ -41,15 +48,16 @@ class Inventory {
 
  private:
   // False when it has vanished; remembers it as unknown, and throws, when the engine does not say.
-  bool renew(const std::string& id);
+  bool renew(const std::string& id, const std::string& name);
 
   const Engine& engine_;
   std::chrono::milliseconds call_;
   std::function<bool()> goOn_;
   std::map<std::string, ContainerSummary> pending_;  // listed, not inspected; by id
   std::map<std::string, Container> containers_;
-  std::map<std::string, std::string> unknown_;
+  std::map<std::string, Unknown> unknown_;
   std::vector<std::string> tried_;  // sorted
+  ContainerSummary newest_;
 };
 
 }  // namespace vethgate::docker

@@ -1,10 +1,13 @@
 #include "docker/sweep/pass.hpp"
 
+#include <algorithm>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <utility>
 
 #include "docker/custody/labels.hpp"
+#include "docker/engine/moment.hpp"
+#include "docker/sweep/clock.hpp"
 #include "docker/sweep/inventory.hpp"
 
 namespace vethgate::docker {
@@ -38,9 +41,12 @@ class Pass {
 
   SweepReport run() {
     inventory_.list();
+    if (kind_ == Kind::kDue) {
+      refuseFuture();
+    }
     inventory_.inspect([this](const ContainerSummary& one) { return concerns(one); });
-    for (const auto& [id, reason] : inventory_.unknown()) {
-      report_.failed.push_back({id, "", reason});
+    for (const auto& [id, unknown] : inventory_.unknown()) {
+      report_.failed.push_back({id, unknown.name, unknown.reason});
     }
     for (const auto& [id, one] : inventory_.pending()) {
       if (concerns(one)) {  // nobody knows whether it is due: there was no time to ask
@@ -51,6 +57,9 @@ class Pass {
     Selection selection = kind_ == Kind::kDue ? selectDue(inventory_.containers(), owner_, now_)
                                               : selectHolders(inventory_.containers(), owner_);
     report_.skipped = std::move(selection.skipped);
+    if (kind_ == Kind::kDue) {
+      skipDoubtful(selection.due);
+    }
     for (const Owned& one : cursor_.from(std::move(selection.due))) {
       if (take(one) != Fate::kDeferred) {
         cursor_.advance(one);
@@ -68,6 +77,63 @@ class Pass {
     Container labelled;
     labelled.labels = one.labels;
     return !std::holds_alternative<std::monostate>(identify(labelled, owner_));
+  }
+
+  void refuseFuture() const {
+    const ContainerSummary& newest = inventory_.newest();
+    const auto tolerated = static_cast<std::uint64_t>(
+        std::chrono::ceil<std::chrono::seconds>(options_.limits.call + kClockTolerance).count());
+    if (newest.created > now_ && newest.created - now_ > tolerated) {
+      throw ClockFailure("the engine made container " + newest.id.substr(0, kShortId) + " " +
+                         std::to_string(newest.created - now_) +
+                         " s after now: the clock went back; set it right, nothing was removed");
+    }
+  }
+
+  // What the clock would show if it had kept to the time since this one's start.
+  [[nodiscard]] std::optional<std::uint64_t> undisturbed(const Container& container) const {
+    if (!options_.age || !runs(container)) {
+      return std::nullopt;
+    }
+    const std::optional<std::uint64_t> started = unixSecond(container.started);
+    const auto age = options_.age(container.pid, container.id);
+    return started && age ? std::optional(*started + static_cast<std::uint64_t>(age->count()))
+                          : std::nullopt;
+  }
+
+  // Why its stamp has not passed although the clock shows a later time. The one whose network it
+  // uses bears witness as well: a sandbox's own process may not be where the engine put it.
+  [[nodiscard]] std::optional<std::string> doubt(const Owned& one) const {
+    constexpr std::string_view kJoins = "container:";
+    const Container* const container = inventory_.find(one.id);
+    if (container == nullptr) {
+      return std::nullopt;
+    }
+    const bool joins = container->networkMode.starts_with(kJoins);
+    const Container* const joined =
+        joins ? inventory_.find(container->networkMode.substr(kJoins.size())) : nullptr;
+    for (const Container* witness : {container, joined}) {
+      const std::optional<std::uint64_t> time =
+          witness == nullptr ? std::nullopt : undisturbed(*witness);
+      if (time && *time + static_cast<std::uint64_t>(kClockGrace.count()) < now_ &&
+          !one.due(*time)) {
+        return "the clock went forward by " + std::to_string(now_ - *time) + " s since container " +
+               shown(*witness) + " was started: it is due only by that";
+      }
+    }
+    return std::nullopt;
+  }
+
+  void skipDoubtful(std::vector<Owned>& due) {
+    std::erase_if(due, [this](const Owned& one) {
+      const std::optional<std::string> reason = doubt(one);
+      if (reason) {
+        report_.skipped.push_back({one.id, one.name, Unfit::kClock, *reason, one.removeAfter});
+      }
+      return reason.has_value();
+    });
+    std::sort(report_.skipped.begin(), report_.skipped.end(),
+              [](const Skipped& a, const Skipped& b) { return a.id < b.id; });
   }
 
   [[nodiscard]] std::optional<Bound> bound() const {
@@ -150,7 +216,7 @@ class Pass {
       return std::nullopt;
     }
     const bool goes = kind_ == Kind::kDue
-                          ? owned->due(now_)
+                          ? owned->due(now_) && !doubt(*owned)
                           : owned->role == Role::kHelper && owned->job == one.job && !runs(other);
     return goes ? std::optional(*owned) : std::nullopt;
   }
@@ -163,6 +229,9 @@ class Pass {
     if (const Owned* const owned = std::get_if<Owned>(&identity)) {
       if (kind_ == Kind::kUnattached) {
         return "is this owner's";
+      }
+      if (owned->due(now_)) {
+        return "cannot be judged: " + doubt(*owned).value_or("it was not due a moment ago");
       }
       return owned->removeAfter
                  ? "is due in " + std::to_string(*owned->removeAfter - now_) + " s only"

@@ -13,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "docker/engine/engine.hpp"
 #include "docker/sweep/selection.hpp"
 
@@ -33,6 +35,16 @@ struct SweepOptions {
   bool dryRun = false;  // `removed` is then what would be tried
   // True once the pass is to end; asked before each call but those that complete a removal.
   std::function<bool()> stopping = {};
+  // How long the process of a container has run by a clock that nobody sets, when that is known:
+  // processAge(). Without it a stamp is compared with `now` alone.
+  std::function<std::optional<std::chrono::seconds>(std::uint64_t pid, const std::string& id)> age =
+      {};
+};
+
+// The clock cannot be believed, and nothing was removed: ExitCode::kUnsupported.
+class ClockFailure : public Failure {
+ public:
+  explicit ClockFailure(const std::string& message) : Failure(ExitCode::kUnsupported, message) {}
 };
 
 struct Finding {
@@ -67,7 +79,10 @@ struct SweepReport {
   std::vector<Skipped> skipped;  // by id
 };
 
-// Removes what is due at `now`, a unix second. Throws EngineFailure when the engine does not list.
+// Removes what is due at `now`, a unix second. Throws EngineFailure when the engine does not list,
+// and ClockFailure when it knows of a container that was made later than `now`: the clock went
+// back. What runs is due by the time that has passed since its start: a clock that went forward
+// meanwhile makes nothing due (Unfit::kClock).
 [[nodiscard]] SweepReport sweep(const Engine& engine, const std::string& owner, std::uint64_t now,
                                 Cursor& cursor, const SweepOptions& options = {});
 

@@ -104,6 +104,8 @@ const char* word(Unfit reason) {
       return "unexpected-name";
     case Unfit::kStamp:
       return "unreadable-stamp";
+    case Unfit::kClock:
+      return "clock-jumped";
     case Unfit::kNotDue:
       return "not-due";
   }
@@ -113,7 +115,7 @@ const char* word(Unfit reason) {
 Identity identify(const Container& container, const std::string& owner) {
   const std::string* const label = labelOf(container, kOwnerLabel);
   const auto unfit = [&](Unfit reason, std::string text) {
-    return Skipped{container.id, container.name, reason, std::move(text)};
+    return Skipped{container.id, container.name, reason, std::move(text), std::nullopt};
   };
   if (owner.empty() || !carriesOurs(container.labels)) {
     return std::monostate();
@@ -154,12 +156,14 @@ Selection selectDue(const std::vector<Container>& containers, const std::string&
       } else if (owned->removeAfter) {
         selection.skipped.push_back(
             {owned->id, owned->name, Unfit::kNotDue,
-             "it may be removed " + std::to_string(*owned->removeAfter - now) + " s from now"});
+             "it may be removed " + std::to_string(*owned->removeAfter - now) + " s from now",
+             owned->removeAfter});
       } else {
         selection.skipped.push_back(
             {owned->id, owned->name, Unfit::kStamp,
              found(kRemoveAfterLabel, labelOf(container, kRemoveAfterLabel)) +
-                 ", expected a unix second"});
+                 ", expected a unix second",
+             std::nullopt});
       }
     }
   }

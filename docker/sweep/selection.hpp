@@ -35,6 +35,7 @@ enum class Unfit {
   kJob,     // missing, or no name of a job
   kName,    // not the name that vethgate gives to this role and job
   kStamp,   // no decimal number of 64 bits: never taken for one that has passed
+  kClock,   // passed by a clock that jumped while it ran
   kNotDue,  // as it should be
 };
 [[nodiscard]] const char* word(Unfit reason);
@@ -43,7 +44,8 @@ struct Skipped {
   std::string id;
   std::string name;
   Unfit reason = Unfit::kNotDue;
-  std::string text;  // one clause: what was found, what was expected
+  std::string text;                               // one clause: what was found, what was expected
+  std::optional<std::uint64_t> removeAfter = {};  // unix second, as far as that is known
 };
 
 // monostate: nobody's business, since it is another owner's or not vethgate's at all.

@@ -61,6 +61,7 @@ TEST_P(Recorded, Container) {
   EXPECT_EQ(container.name, "holder-1");
   EXPECT_EQ(container.status, "running");
   EXPECT_TRUE(container.running);
+  EXPECT_EQ(container.started.substr(0, 17), "2026-11-29T20:54:");
   EXPECT_GT(container.pid, 0U);
   EXPECT_EQ(container.exitCode, 0U);
   EXPECT_EQ(container.networkMode, "bridge");
@@ -87,6 +88,7 @@ TEST_P(Recorded, Lists) {
   EXPECT_EQ(containers[0].id, readCreated(answer("created")).id);
   EXPECT_THAT(containers[0].names, testing::ElementsAre("holder-1"));
   EXPECT_EQ(containers[0].state, "running");
+  EXPECT_EQ(containers[0].created, podman() ? 1795985674U : 1795985673U);
   EXPECT_EQ(containers[0].labels.at("vethgate.owner"), "tests");
   const auto networks = readNetworks(answer("networks"));
   const auto bridge = std::find_if(networks.begin(), networks.end(),

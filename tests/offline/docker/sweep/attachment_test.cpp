@@ -21,7 +21,7 @@ class SweepAttachment : public testing::Test {
  protected:
   SweepAttachment() { holder_ = yard_.addHolder("job-1", kNow); }
 
-  [[nodiscard]] SweepReport sweep(SweepOptions options = {.limits = test::kShortCalls}) {
+  [[nodiscard]] SweepReport sweep(SweepOptions options = {.limits = test::kAmple}) {
     return docker::sweep(Engine(yard_.socket()), kOwner, kNow, cursor_, options);
   }
   std::string join(const std::string& name, Labels labels = {},
@@ -164,7 +164,7 @@ TEST_F(SweepAttachment, ASecondListThatFailsLeavesItOpen) {
 
 TEST_F(SweepAttachment, CountsAgainstTheNumberOfRemovals) {
   join("my-job", labelsOf("zzz", kJobRole, kNow));
-  SweepOptions options{.limits = test::kShortCalls};
+  SweepOptions options{.limits = test::kAmple};
   options.limits.removals = 1;
   const SweepReport report = sweep(options);
   EXPECT_THAT(namesOf(report.removed), ElementsAre("my-job"));
@@ -175,8 +175,7 @@ TEST_F(SweepAttachment, CountsAgainstTheNumberOfRemovals) {
 class Reap : public testing::Test {
  protected:
   [[nodiscard]] SweepReport reap(bool dryRun = false) {
-    return docker::reap(Engine(yard_.socket()), kOwner,
-                        {.limits = test::kShortCalls, .dryRun = dryRun});
+    return docker::reap(Engine(yard_.socket()), kOwner, {.limits = test::kAmple, .dryRun = dryRun});
   }
   Yard yard_;
 };

@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 class SweepPass : public testing::Test {
  protected:
-  [[nodiscard]] SweepReport sweep(SweepOptions options = {.limits = test::kShortCalls}) {
+  [[nodiscard]] SweepReport sweep(SweepOptions options = {.limits = test::kAmple}) {
     return docker::sweep(Engine(yard_.socket()), kOwner, kNow, cursor_, options);
   }
   // "job-00", … each a holder that is due.
@@ -68,7 +68,7 @@ TEST_F(SweepPass, AListThatFailsIsNoEmptyPass) {
   yard_.addHolder("job-1", kNow);
   for (const Fault fault : {Fault::kRefuse, Fault::kDrop, Fault::kSilence}) {
     yard_.fail("list", fault);
-    EXPECT_THROW(static_cast<void>(sweep()), EngineFailure);
+    EXPECT_THROW(static_cast<void>(sweep({.limits = test::kShortCalls})), EngineFailure);
     EXPECT_THAT(yard_.removals(), IsEmpty());
   }
   EXPECT_EQ(sweep().removed.size(), 1U);
@@ -124,6 +124,7 @@ TEST_F(SweepPass, OneOfOursThatCannotBeInspectedIsSaid) {
   const SweepReport report = sweep();
   ASSERT_EQ(report.failed.size(), 1U);
   EXPECT_EQ(report.failed[0].id, id);
+  EXPECT_EQ(report.failed[0].name, "vethgate-job-1");
   EXPECT_THAT(yard_.removals(), IsEmpty());
 }
 
@@ -153,9 +154,9 @@ TEST_F(SweepPass, ThoseThatFailDoNotStandBeforeTheOthers) {
 
 TEST_F(SweepPass, StartsNoRemovalBehindItsBudget) {
   addHolders(4);
-  SweepOptions options{.limits = test::kShortCalls};
-  options.limits.pass = std::chrono::milliseconds(600);
-  options.limits.call = std::chrono::milliseconds(700);
+  SweepOptions options{.limits = test::kAmple};
+  options.limits.pass = std::chrono::milliseconds(2'000);
+  options.limits.call = std::chrono::milliseconds(2'500);
   options.limits.removals = 3;
   yard_.fail("remove vethgate-job-01", Fault::kSilence);
   const SweepReport report = sweep(options);
@@ -172,7 +173,7 @@ TEST_F(SweepPass, StartsNoRemovalBehindItsBudget) {
 
 TEST_F(SweepPass, ABudgetThatTheListUsesUpRemovesNothing) {
   addHolders(2);
-  SweepOptions options{.limits = test::kShortCalls};
+  SweepOptions options{.limits = test::kAmple};
   options.limits.pass = std::chrono::milliseconds(0);
   const SweepReport report = sweep(options);
   EXPECT_THAT(yard_.removals(), IsEmpty());
@@ -183,8 +184,7 @@ TEST_F(SweepPass, EndsWithTheRemovalInFlightWhenAsked) {
   addHolders(3);
   bool stopping = false;
   yard_.before("remove vethgate-job-00", [&] { stopping = true; });
-  const SweepReport report =
-      sweep({.limits = test::kShortCalls, .stopping = [&] { return stopping; }});
+  const SweepReport report = sweep({.limits = test::kAmple, .stopping = [&] { return stopping; }});
   EXPECT_THAT(namesOf(report.removed), ElementsAre("vethgate-job-00"));
   ASSERT_EQ(report.deferred.size(), 2U);
   EXPECT_EQ(report.deferred[0].bound, Bound::kStopped);
@@ -194,7 +194,7 @@ TEST_F(SweepPass, EndsWithTheRemovalInFlightWhenAsked) {
 TEST_F(SweepPass, ADryRunOnlyLooks) {
   const std::string holder = yard_.addHolder("job-1", kNow);
   yard_.addJob("job-1", kNow, holder);
-  const SweepReport report = sweep({.limits = test::kShortCalls, .dryRun = true});
+  const SweepReport report = sweep({.limits = test::kAmple, .dryRun = true});
   EXPECT_THAT(namesOf(report.removed), ElementsAre("run-of-job-1", "vethgate-job-1"));
   EXPECT_THAT(yard_.removals(), IsEmpty());
   EXPECT_EQ(yard_.names().size(), 2U);

@@ -17,10 +17,10 @@ std::string inspection(const Standing& one) {
       {"Id", one.id},
       {"Name", "/" + one.name},
       {"Image", "sha256:0"},
-      {"Created", one.created},
       {"State",
        {{"Status", one.status},
         {"Running", running},
+        {"StartedAt", one.started},
         {"Pid", one.pid},
         {"ExitCode", 0},
         {"OOMKilled", false}}},
@@ -147,6 +147,7 @@ std::string Yard::listText() {
       list.push_back({{"Id", one.id},
                       {"Names", {"/" + one.name}},
                       {"State", one.status},
+                      {"Created", one.created},
                       {"Labels", one.labels}});
     }
   }

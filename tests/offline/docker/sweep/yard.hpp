@@ -33,7 +33,8 @@ struct Standing {
   Labels labels = {};
   std::string mode = "bridge";
   std::string status = "running";
-  std::string created = {};
+  std::uint64_t created = 0;  // unix second
+  std::string started = {};   // RFC 3339
   unsigned pid = 0;
 };
 
