@@ -1,6 +1,7 @@
-// `./run bench [processes|randomised|packets] [ROUNDS]`: what vethgate costs, measured side by side
-// with iptables-nft-restore, ip6tables-nft-restore and tc -batch on the same rules, in one run. It
-// prints figures and judges none of them.
+// `./run bench [processes|randomised|packets|establish|concurrent] [NUMBER]`: what vethgate costs,
+// measured side by side with iptables-nft-restore, ip6tables-nft-restore and tc -batch on the same
+// rules, and with docker's command line program, in one run. It prints figures and judges none of
+// them. NUMBER: of rounds, or of establishes at once.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/establish.hpp"
 #include "bench/measure.hpp"
 #include "bench/packets.hpp"
 #include "bench/policies.hpp"
@@ -25,6 +27,8 @@ namespace vethgate::bench {
 namespace {
 
 constexpr int kRounds = 21;
+constexpr int kEstablishRounds = 10;
+constexpr int kEstablishesAtOnce = 20;
 constexpr std::chrono::milliseconds kPacketSpan{400};
 constexpr int kPacketRounds = 7;
 
@@ -211,16 +215,23 @@ int main(int argc, char** argv) {
   using vethgate::bench::Addresses;
   try {
     const std::string what = argc > 1 ? argv[1] : "all";
-    const int rounds = argc > 2 ? std::stoi(argv[2]) : vethgate::bench::kRounds;
+    const auto number = [&](int otherwise) { return argc > 2 ? std::stoi(argv[2]) : otherwise; };
+    const auto asked = [&](const char* one) { return what == "all" || what == one; };
     mkdir(vethgate::bench::kFolder.c_str(), 0700);
-    if (what == "all" || what == "processes") {
-      vethgate::bench::benchProcesses(rounds, Addresses::kFixed);
+    if (asked("processes")) {
+      vethgate::bench::benchProcesses(number(vethgate::bench::kRounds), Addresses::kFixed);
     }
     if (what == "randomised") {
-      vethgate::bench::benchProcesses(rounds, Addresses::kRandom);
+      vethgate::bench::benchProcesses(number(vethgate::bench::kRounds), Addresses::kRandom);
     }
-    if (what == "all" || what == "packets") {
+    if (asked("packets")) {
       vethgate::bench::benchPackets();
+    }
+    if (asked("establish")) {
+      vethgate::bench::benchEstablish(number(vethgate::bench::kEstablishRounds));
+    }
+    if (asked("concurrent")) {
+      vethgate::bench::benchConcurrent(number(vethgate::bench::kEstablishesAtOnce));
     }
     return 0;
   } catch (const std::exception& error) {
