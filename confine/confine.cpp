@@ -187,12 +187,15 @@ void lockSyscalls(SeccompProfile profile) {
   // Calls of another architecture's table (32-bit on a 64-bit kernel) are no way around it.
   check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
         "its architecture rule");
-  if (profile == SeccompProfile::kWait) {
+  const bool waits =
+      profile == SeccompProfile::kWait || profile == SeccompProfile::kNetlinkThenWait;
+  if (waits) {
     allowWaiting(filter);
-  } else {
+  }
+  if (profile != SeccompProfile::kWait) {
     allowParsing(filter);
   }
-  if (profile == SeccompProfile::kNetlink) {
+  if (profile == SeccompProfile::kNetlink || profile == SeccompProfile::kNetlinkThenWait) {
     allowNetlink(filter);
   }
 #ifdef VETHGATE_ADDRESS_SANITIZER

@@ -24,6 +24,8 @@ enum class SeccompProfile {
   kNetlink,
   // To wait for signals and to exit: for a process that has nothing else to do, ever.
   kWait,
+  // kNetlink, and to wait for signals: for one that has a question first.
+  kNetlinkThenWait,
 };
 // Once per process, with a single thread; a second call is killed by the first one's filter.
 // Reading of input, opening of files and sockets come before. Throws Failure(kDefect) when the

@@ -4,81 +4,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <string>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
 #include "base/program.hpp"
 #include "confine/confine.hpp"
-#include "probe/link_selection.hpp"
-#include "probe/namespace.hpp"
-#include "render/link.hpp"
-
-namespace vethgate {
-namespace {
-
-constexpr std::chrono::seconds kProbeTime{10};
-
-constexpr std::size_t kMaxHostsBytes = std::size_t{64} << 10;
-
-// The addresses that /etc/hosts has for `name`, in the file's order (hosts(5)).
-Json addressesOf(const std::string& name) {
-  Json addresses = Json::array();
-  std::istringstream lines(readFile("/etc/hosts", "/etc/hosts", kMaxHostsBytes));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string text;
-    words >> text;
-    const std::optional<Address> address = Address::parse(text);
-    for (std::string word; words >> word;) {
-      if (word == name && address) {
-        addresses.push_back(address->text());
-      }
-    }
-  }
-  return addresses;
-}
-
-int probe(const std::string& hostName) {
-  Json document;
-  if (!hostName.empty()) {
-    document["host"] = addressesOf(hostName);
-  }
-  // What needs the file system or a new socket comes before the lock.
-  refuseInitialNamespace();
-  const std::uint64_t netns = currentNamespace();
-  NetlinkSocket route(NETLINK_ROUTE);
-  lockSyscalls(SeccompProfile::kNetlink);
-
-  const Deadline deadline = Deadline::after(kProbeTime);
-  Link link = selectLink(decodeLinks(dumpLinks(route, deadline)), netns);
-  link.addresses = decodeAddresses(dumpAddresses(route, deadline), link.index);
-  document["link"] = linkDocument(link);
-  writeAll(STDOUT_FILENO, canonicalText(hostName.empty() ? document["link"] : document) + "\n");
-  return static_cast<int>(ExitCode::kDone);
-}
-
-int listAddresses() {
-  NetlinkSocket route(NETLINK_ROUTE);
-  lockSyscalls(SeccompProfile::kNetlink);
-  const Surroundings found = decodeSurroundings(dumpAddresses(route, Deadline::after(kProbeTime)));
-  Json document = {{"own", Json::array()}, {"onLink", Json::array()}};
-  for (const Address& address : found.own) {
-    document["own"].push_back(address.text());
-  }
-  for (const Prefix& prefix : found.onLink) {
-    document["onLink"].push_back(prefix.text());
-  }
-  writeAll(STDOUT_FILENO, canonicalText(document) + "\n");
-  return static_cast<int>(ExitCode::kDone);
-}
-
-}  // namespace
-}  // namespace vethgate
+#include "probe/report.hpp"
 
 int main(int argc, char** argv) {
   return vethgate::runMain("vethgate-probe", [&] {
@@ -105,6 +36,9 @@ int main(int argc, char** argv) {
     if (host->count() != 0 && hostName.empty()) {
       vethgate::badInput("--host is empty, expected a name of /etc/hosts");
     }
-    return addresses ? vethgate::listAddresses() : vethgate::probe(hostName);
+    constexpr auto kLock = vethgate::SeccompProfile::kNetlink;
+    vethgate::writeAll(STDOUT_FILENO, addresses ? vethgate::addressReport(kLock)
+                                                : vethgate::linkReport(hostName, kLock));
+    return static_cast<int>(vethgate::ExitCode::kDone);
   });
 }

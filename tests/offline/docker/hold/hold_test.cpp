@@ -14,9 +14,13 @@
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "tests/offline/probe/scratch_namespace.hpp"
 
 namespace vethgate {
 namespace {
@@ -129,10 +133,63 @@ TEST(HoldProcess, HoldsNoPower) {
   EXPECT_EQ(field(child.pid(), "Threads"), "1");
 }
 
-TEST(HoldProcess, TakesNoArguments) {
-  Child child(start(0, {"infinity"}));
+// The exit code of the program with `arguments`, in the namespace that `prepare` has made; what it
+// says on stdout goes to `out`. It is told to end once it has said a line.
+int probeAndHold(const std::function<void()>& prepare, std::string& out) {
+  std::array<int, 2> pipe{};
+  scratch::require(pipe2(pipe.data(), O_CLOEXEC) == 0, "no pipe");
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(scratch::kChildSeconds);
+    try {
+      prepare();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child: %s\n", error.what());
+      _exit(99);
+    }
+    dup2(pipe[1], STDOUT_FILENO);
+    execl(kProgram, kProgram, "--probe", "localhost", nullptr);
+    _exit(98);
+  }
+  Child child(pid);
+  close(pipe[1]);
+  std::array<char, 1024> buffer{};
+  ssize_t got = 0;
+  while (out.find('\n') == std::string::npos &&
+         (got = read(pipe[0], buffer.data(), buffer.size())) > 0) {
+    out.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  close(pipe[0]);
+  if (!out.empty()) {
+    EXPECT_EQ(field(pid, "Seccomp"), "2");
+    EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0) << "it does not hold";
+    kill(pid, SIGTERM);
+  }
   const int status = child.wait();
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << "wait status " << status;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(HoldProcess, SaysFirstWhatItsNamespaceHolds) {
+  std::string said;
+  EXPECT_EQ(probeAndHold(scratch::becomeAJob, said), 0);
+  const auto document = nlohmann::json::parse(said);
+  EXPECT_EQ(document.at("link").at("index"), scratch::kIndex);
+  EXPECT_THAT(document.at("host"), testing::Contains("127.0.0.1"));
+}
+
+TEST(HoldProcess, HoldsNothingThatIsNoJobs) {
+  std::string said;
+  EXPECT_EQ(probeAndHold(scratch::enterNewNamespace, said), 7);
+  EXPECT_EQ(said, "");
+}
+
+TEST(HoldProcess, TakesNoOtherArguments) {
+  for (const std::initializer_list<const char*> arguments :
+       {std::initializer_list<const char*>{"infinity"}, {"--probe"}, {"--probe", ""}}) {
+    Child child(start(0, arguments));
+    const int status = child.wait();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << "wait status " << status;
+  }
 }
 
 }  // namespace
