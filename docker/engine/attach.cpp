@@ -177,12 +177,15 @@ std::string_view Attachment::send(std::string_view bytes) {
   return bytes;
 }
 
-Output Attachment::converse(std::string_view input, const Deadline& deadline) {
+Output Attachment::converse(std::string_view input, const Deadline& deadline, Until until) {
   FrameReader frames(kMaxStdoutBytes, kMaxStderrBytes);
   bool writing = withInput_;
   try {
     frames.take(early_);
     for (;;) {
+      if (until == Until::kLine && frames.hasLine()) {
+        return frames.soFar();
+      }
       if (writing && input.empty()) {
         static_cast<void>(shutdown(fd_, SHUT_WR));
         writing = false;

@@ -20,6 +20,11 @@ inline constexpr std::size_t kMaxStderrBytes = std::size_t{1} << 20;
 // not end the container.
 class Attachment {
  public:
+  enum class Until {
+    kEnd,   // both streams are closed
+    kLine,  // stdout has said a line, or both are closed
+  };
+
   // Throws EngineFailure; kAbsent when the engine has no such container.
   Attachment(Peer peer, const std::string& container, bool withInput, const Deadline& deadline);
 
@@ -27,8 +32,10 @@ class Attachment {
   // when the container has closed them: at the latest when it has exited. A container that ends
   // before it has read all of its input is no failure here; its exit status says what it made of
   // that. Once per attachment. Throws EngineFailure. An engine that dies ends the streams as well:
-  // only with an exit status is what was read all that was said.
-  [[nodiscard]] Output converse(std::string_view input, const Deadline& deadline);
+  // only with an exit status is what was read all that was said. With kLine a container that goes
+  // on is left as it is.
+  [[nodiscard]] Output converse(std::string_view input, const Deadline& deadline,
+                                Until until = Until::kEnd);
 
  private:
   void request(const std::string& container, const Deadline& deadline);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "docker/engine/types.hpp"
@@ -19,6 +20,9 @@ class FrameReader {
   FrameReader(std::size_t maxOut, std::size_t maxErr) : maxOut_(maxOut), maxErr_(maxErr) {}
 
   void take(std::string_view bytes);
+  [[nodiscard]] bool hasLine() const { return output_.out.find('\n') != std::string::npos; }
+  // What both streams said so far.
+  [[nodiscard]] const Output& soFar() const noexcept { return output_; }
   // What both streams said; refuses an end within a frame.
   [[nodiscard]] Output finish();
 

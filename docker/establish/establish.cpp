@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "base/error.hpp"
 #include "docker/establish/helper.hpp"
@@ -176,16 +175,13 @@ class Attempt {
     std::future<HostFacts> measured =
         std::async(std::launch::async, [this] { return measureHost(); });
     try {
-      const std::string holder = startHolder();
-      Helper probe =
-          helperFor("probe", holder,
-                    {"/vethgate-probe", "--host", podman_ ? kPodmanHostName : kDockerHostName});
+      const Holder started = startHolder();
+      const std::string& holder = started.id;
       std::future<Helper> applier = std::async(
           std::launch::async, [&] { return helperFor("apply", holder, {"/vethgate-apply"}); });
       std::future<Helper> verifier = std::async(
           std::launch::async, [&] { return helperFor("verify", holder, {"/vethgate-verify"}); });
-      const Json found =
-          parsed(timings_.of("probe", [&] { return probe.run("", deadline_); }), "probe");
+      const Json found = parsed(started.said, "probe");
       HostFacts host = measured.get();
       const Link link = reading([&] {
         ObjectReader reader(found, "probe");
@@ -255,11 +251,17 @@ class Attempt {
     return host;
   }
 
-  std::string startHolder() {
+  struct Holder {
+    std::string id;
+    std::string said;  // what its namespace holds
+  };
+
+  // The holder says itself what the namespace holds, before anything else can be in it.
+  Holder startHolder() {
     ContainerSpec spec;
     spec.name = holderName(request_.job);
     spec.image = request_.holderImage;
-    spec.command = {"/vethgate-hold"};
+    spec.command = {"/vethgate-hold", "--probe", podman_ ? kPodmanHostName : kDockerHostName};
     spec.network = request_.network;
     spec.user = "65532:65532";
     spec.seccomp = surrounding_.seccomp;
@@ -267,21 +269,38 @@ class Attempt {
     if (!podman_) {
       spec.extraHosts = {std::string(kDockerHostName) + ":host-gateway"};
     }
-    return timings_.of("holder", [&] {
-      std::string id = custody_.create(spec, kHolderRole, deadline_);
-      engine_.startContainer(id, deadline_);
-      return id;
-    });
+    const auto created = Clock::now();
+    const std::string id = custody_.create(spec, kHolderRole, deadline_);
+    Attachment streams = engine_.attach(id, false, deadline_);
+    engine_.startContainer(id, deadline_);
+    timings_.note("holder", created);
+    Output said = timings_.of(
+        "probe", [&] { return streams.converse("", deadline_, Attachment::Until::kLine); });
+    if (said.out.find('\n') == std::string::npos) {
+      refuseSilentHolder(id, std::move(said));
+    }
+    return {id, std::move(said.out)};
+  }
+
+  // Not by waiting for its end: an engine that cut its streams off may have left it running.
+  [[noreturn]] void refuseSilentHolder(const std::string& id, Output said) const {
+    const std::optional<Container> now = engine_.findContainer(id, deadline_);
+    if (!now || now->running) {
+      throw Failure(ExitCode::kEngine, "step probe: the holder's streams ended before its answer");
+    }
+    if (now->exitCode == 0) {
+      throw Failure(ExitCode::kRefused, "step probe: the holder ended without an answer");
+    }
+    refuseEnd("probe", {static_cast<int>(now->exitCode), std::move(said)});
   }
 
   Helper helperFor(const char* verb, const std::string& holder, std::vector<std::string> command) {
-    const bool privileged = std::string_view(verb) != "probe";
     return Helper(engine_, custody_, surrounding_,
                   {.verb = verb,
                    .command = std::move(command),
                    .network = "container:" + holder,
-                   .netAdmin = privileged,
-                   .takesInput = privileged},
+                   .netAdmin = true,
+                   .takesInput = true},
                   deadline_);
   }
 

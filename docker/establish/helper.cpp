@@ -85,9 +85,9 @@ Ended Helper::complete(std::string_view input, const Deadline& deadline) {
   return {status, std::move(said)};
 }
 
-void Helper::refuse(const Ended& ended) const {
-  const std::string sentence = "step " + spec_.verb + ": exit " + std::to_string(ended.status) +
-                               ", " + quoted(lastLine(ended.said.err));
+void refuseEnd(const std::string& verb, const Ended& ended) {
+  const std::string sentence = "step " + verb + ": exit " + std::to_string(ended.status) + ", " +
+                               quoted(lastLine(ended.said.err));
   const bool ours = ended.status <= static_cast<int>(ExitCode::kDeadline);
   throw Failure(ours ? static_cast<ExitCode>(ended.status) : ExitCode::kEngine, sentence);
 }

@@ -32,6 +32,10 @@ struct Ended {
   Output said;
 };
 
+// Throws for the end of a step whose program has failed: with its own exit code, if it is one of
+// vethgate's.
+[[noreturn]] void refuseEnd(const std::string& verb, const Ended& ended);
+
 // A container for a program that is started later, so that its creation takes no time then.
 class Helper {
  public:
@@ -45,7 +49,7 @@ class Helper {
   // The same for a program whose other exit statuses are answers as well.
   [[nodiscard]] Ended complete(std::string_view input, const Deadline& deadline);
   // Throws what run() throws for such an end.
-  [[noreturn]] void refuse(const Ended& ended) const;
+  [[noreturn]] void refuse(const Ended& ended) const { refuseEnd(spec_.verb, ended); }
 
  private:
   const Engine& engine_;

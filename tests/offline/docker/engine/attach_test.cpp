@@ -105,6 +105,32 @@ TEST(Attach, HearsAllThatWasSaidBeforeAReset) {
   }
 }
 
+Output firstLine(const StandIn& engine, const Deadline& deadline) {
+  return Engine(engine.socket())
+      .attach("job-1", false, deadline)
+      .converse("", deadline, Attachment::Until::kLine);
+}
+
+// In pieces, and of a container that goes on.
+TEST(Attach, LeavesAContainerThatHasSaidItsLine) {
+  const StandIn engine([](Connection& connection) {
+    connection.send(kUpgraded + frame(1, "the li") + frame(2, "log\n") + frame(1, "nk\n"));
+    connection.holdUntilClientLeaves();
+  });
+  const Output output = firstLine(engine, later());
+  EXPECT_EQ(output.out, "the link\n");
+  EXPECT_EQ(output.err, "log\n");
+}
+
+TEST(Attach, HearsOfAContainerThatEndsWithoutALine) {
+  const StandIn engine([](Connection& connection) {
+    connection.send(kUpgraded + frame(1, "half") + frame(2, "the reason\n"));
+  });
+  const Output output = firstLine(engine, later());
+  EXPECT_EQ(output.out, "half");
+  EXPECT_EQ(output.err, "the reason\n");
+}
+
 TEST(Attach, EndsAtItsDeadline) {
   // Before the answer, and while the container is silent.
   expectEnd([](Connection& connection) { connection.holdUntilClientLeaves(); }, ExitCode::kDeadline,

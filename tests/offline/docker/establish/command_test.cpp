@@ -166,7 +166,7 @@ TEST_F(Command, ASecondSignalEndsTheRemoval) {
   process.give(request());
   until("run probe");
   process.signal(SIGTERM);
-  until("remove probe");
+  until("list");
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 10) << process.complaint;
   EXPECT_THAT(process.complaint,

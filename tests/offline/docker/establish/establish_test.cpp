@@ -92,7 +92,7 @@ TEST_P(Asks, ForContainersThatHaveNoMoreThanTheyNeed) {
   const EstablishRequest request = aRequest();
   const Established made = establish(Engine(engine.socket()), request, kNow, kAmple);
   std::string attempt;
-  for (const char* name : {"holder", "host", "probe", "apply", "verify"}) {
+  for (const char* name : {"holder", "host", "apply", "verify"}) {
     SCOPED_TRACE(name);
     const std::string verb = name;
     const Json body = engine.created(name);
@@ -124,11 +124,10 @@ TEST_P(Asks, ForContainersThatHaveNoMoreThanTheyNeed) {
     EXPECT_EQ(labels.at("vethgate.attempt"), attempt);
   }
   EXPECT_EQ(attempt.size(), 32U);
-  EXPECT_EQ(engine.created("holder").at("Entrypoint"), Json{"/vethgate-hold"});
-  EXPECT_EQ(engine.created("host").at("Entrypoint"), (Json{"/vethgate-probe", "--addresses"}));
   EXPECT_EQ(
-      engine.created("probe").at("Entrypoint"),
-      (Json{"/vethgate-probe", "--host", podman() ? "host.containers.internal" : "vethgate-host"}));
+      engine.created("holder").at("Entrypoint"),
+      (Json{"/vethgate-hold", "--probe", podman() ? "host.containers.internal" : "vethgate-host"}));
+  EXPECT_EQ(engine.created("host").at("Entrypoint"), (Json{"/vethgate-probe", "--addresses"}));
 }
 
 // What a removal comes to the first time is not the last word on it.
@@ -144,7 +143,7 @@ TEST(Establish, AsksAgainForARemovalThatFailed) {
 
 TEST(Establish, GivesUpAnAnswerWhoseHelperCannotBeRemoved) {
   ScriptedEngine engine;
-  engine.fail("remove probe", Fault::kRefuse, ScriptedEngine::kAlways);
+  engine.fail("remove host", Fault::kRefuse, ScriptedEngine::kAlways);
   test::expectFailure(
       [&] {
         static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow,
@@ -154,8 +153,8 @@ TEST(Establish, GivesUpAnAnswerWhoseHelperCannotBeRemoved) {
       },
       ExitCode::kEngine,
       "helpers of the attempt could not be removed; these may still exist, and a sweep removes "
-      "them: vethgate.probe-job-1");
-  EXPECT_THAT(engine.names(), ElementsAre("vethgate.probe-job-1"));
+      "them: vethgate.host-job-1");
+  EXPECT_THAT(engine.names(), ElementsAre("vethgate.host-job-1"));
 }
 
 TEST(Establish, WaitsNoLongerThanTheJobsOwnDeadline) {

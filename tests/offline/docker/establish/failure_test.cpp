@@ -72,22 +72,24 @@ void addCalls(std::vector<Row>& rows) {
     add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", false);
     add(call, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", false);
   }
-  for (const std::string container : {"holder", "host", "probe", "apply", "verify"}) {
+  for (const std::string container : {"holder", "host", "apply", "verify"}) {
     for (const char* verb : {"create ", "start "}) {
       const std::string call = verb + container;
       add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", true);
       add(call, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
       add(call, Fault::kDropAfter, "done and dropped", ExitCode::kEngine, "no whole answer", true);
     }
+    const std::string program = container == "holder" ? "probe" : container;
+    std::vector<std::string> calls{"attach " + container};
     if (container != "holder") {
-      for (const char* verb : {"attach ", "wait "}) {
-        add(verb + container, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell",
-            true);
-        add(verb + container, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
-      }
-      // The streams end early, and the program well: that is not all that it said.
-      add("run " + container, Fault::kDrop, "dropped", ExitCode::kRefused, container, true);
+      calls.push_back("wait " + container);
     }
+    for (const std::string& call : calls) {
+      add(call, Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", true);
+      add(call, Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
+    }
+    // The streams end early, and the program well: that is not all that it said.
+    add("run " + program, Fault::kDrop, "dropped", ExitCode::kRefused, program, true);
   }
   add("inspect holder", Fault::kRefuse, "refused", ExitCode::kEngine, "the engine is unwell", true);
   add("inspect holder", Fault::kDrop, "dropped", ExitCode::kEngine, "no whole answer", true);
@@ -96,7 +98,7 @@ void addCalls(std::vector<Row>& rows) {
 void addSilences(std::vector<Row>& rows) {
   for (const std::string call :
        {"version", "network", "create holder", "create apply", "create host", "start holder",
-        "start verify", "attach probe", "run host", "run probe", "run apply", "run verify",
+        "start verify", "attach holder", "run host", "run probe", "run apply", "run verify",
         "wait verify", "inspect holder"}) {
     rows.push_back({identifier(call + " without an answer"),
                     [call](ScriptedEngine& engine) { engine.fail(call, Fault::kSilence); },
@@ -120,8 +122,10 @@ void addPrograms(std::vector<Row>& rows) {
   const auto ends = [&](const std::string& verb, int status, ExitCode code) {
     rows.push_back({identifier(verb + " ends with " + std::to_string(status)),
                     [verb, status](ScriptedEngine& engine) {
-                      engine.program(verb, [status](const std::string&) {
-                        return Said{status, "{}\n", "{\"log\":1}\nthe reason\n"};
+                      // A holder that fails has said nothing.
+                      const std::string said = verb == "probe" ? "" : "{}\n";
+                      engine.program(verb, [status, said](const std::string&) {
+                        return Said{status, said, "{\"log\":1}\nthe reason\n"};
                       });
                     },
                     code,
@@ -227,12 +231,13 @@ void addAnswers(std::vector<Row>& rows) {
 }
 
 void addHolder(std::vector<Row>& rows) {
-  const auto dies = [&](const std::string& when, const std::string& part) {
+  const auto dies = [&](const std::string& when, const std::string& part,
+                        ExitCode code = ExitCode::kEngine) {
     rows.push_back({identifier("the holder dies after " + when),
                     [when](ScriptedEngine& engine) {
                       engine.after(when, [&engine] { engine.dieAtOnce("holder"); });
                     },
-                    ExitCode::kEngine, part});
+                    code, part});
   };
   dies("start holder", "non running container");
   dies("run probe", "non running container");
@@ -241,7 +246,7 @@ void addHolder(std::vector<Row>& rows) {
                   [](ScriptedEngine& engine) {
                     engine.program("probe", [](const std::string&) {
                       const Json answer{{"host", {"fd00::1"}}, {"link", test::jobLink()}};
-                      return Said{0, answer.dump(), ""};
+                      return Said{0, answer.dump() + "\n", ""};
                     });
                   },
                   ExitCode::kUnsupported, "no IPv4 address"});
@@ -337,7 +342,7 @@ TEST_F(Refuses, ADeadlineThatHasPassed) {
 class Ends : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Establish, Ends,
                          testing::Values("info", "create holder", "start holder", "create host",
-                                         "run host", "create verify", "attach probe", "run probe",
+                                         "run host", "create verify", "attach holder", "run probe",
                                          "wait apply", "run apply", "run verify", "remove verify"),
                          [](const auto& row) { return identifier(row.param); });
 

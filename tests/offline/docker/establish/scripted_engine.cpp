@@ -488,6 +488,7 @@ void ScriptedEngine::attach(Connection& connection, const std::string& id) {
       "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
       "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
   Program program;
+  std::string name;
   std::string verb;
   bool takesInput = false;
   {
@@ -496,7 +497,8 @@ void ScriptedEngine::attach(Connection& connection, const std::string& id) {
     if (!awaitWith(lock, connection, begun) || find(id) == nullptr) {
       return;
     }
-    verb = shortName(find(id)->name);
+    name = shortName(find(id)->name);
+    verb = name == "holder" ? "probe" : name;
     takesInput = find(id)->body.at("OpenStdin");
     program = programs_.at(verb);
   }
@@ -504,7 +506,7 @@ void ScriptedEngine::attach(Connection& connection, const std::string& id) {
   if (faulted(
           connection, "run " + verb, [] {}, 200)) {
     const std::lock_guard lock(mutex_);
-    dieAtOnce(verb);
+    dieAtOnce(name);
     return;
   }
   Said said;
@@ -514,11 +516,18 @@ void ScriptedEngine::attach(Connection& connection, const std::string& id) {
     said = {2, "", std::string(error.what()) + "\n"};  // cut off, when its client went away
   }
   connection.send(frame(1, said.out) + frame(2, said.err));
-  const std::lock_guard lock(mutex_);
+  // The holder goes on once it has said a line, and keeps its streams open.
+  const bool holds =
+      name == "holder" && said.status == 0 && said.out.find('\n') != std::string::npos;
+  std::unique_lock lock(mutex_);
   if (Container* const one = find(id)) {
-    one->state = "exited";
+    one->state = holds ? one->state : "exited";
     one->status = said.status;
     note("run " + verb);
+  }
+  if (holds) {
+    awaitWith(lock, connection,
+              [&] { return find(id) == nullptr || find(id)->state != "running"; });
   }
 }
 

@@ -52,7 +52,8 @@ class ScriptedEngine {
   // The next `times` such calls; "remove *" stands for any container.
   void fail(const std::string& call, Fault fault, int times = 1);
   static constexpr int kAlways = 1'000'000;
-  // Of the helper `verb`; those of the start answer as vethgate's own programs would.
+  // Of the helper `verb`, or, as "probe", of the holder, which goes on when that says a line; those
+  // of the start answer as vethgate's own programs would.
   void program(const std::string& verb, Program program);
   [[nodiscard]] Program program(const std::string& verb);
   // Called when such a call has been done, before it is answered; the engine's lock is held.

@@ -61,8 +61,8 @@ std::string programOutput(const std::string& verb, const std::string& input) {
   if (text.empty()) {
     if (verb == "host") {
       text = R"({"own":["192.0.2.10"],"onLink":["192.0.2.0/24"]})";
-    } else if (verb == "probe") {
-      text = Json{{"host", {"172.17.0.1"}}, {"link", jobLink()}}.dump();
+    } else if (verb == "holder") {
+      text = Json{{"host", {"172.17.0.1"}}, {"link", jobLink()}}.dump() + "\n";
     } else {
       text = (verb == "apply" ? applyAnswer(input) : contained(input)).dump();
     }
@@ -528,8 +528,10 @@ void FaultyEngine::attach(Connection& connection, const Call& call, const Step& 
                applied_.count(mode.substr(mode.find(':') + 1)) != 0) {
       judged_.insert(mode.substr(mode.find(':') + 1));
     }
-    one->state = "exited";
-    one->status = status;
+    if (verb != "holder") {  // which goes on
+      one->state = "exited";
+      one->status = status;
+    }
     changed_.notify_all();
   }
   const std::string bytes = frame(1, said);

@@ -7,13 +7,12 @@ namespace {
 
 // One at which every create and every step of an attempt's life can be cut off.
 constexpr std::array kFatalCalls{
-    "version",       "info",          "image",         "network",        "create holder",
-    "create host",   "create probe",  "create apply",  "create verify",  "inspect holder",
-    "inspect host",  "inspect probe", "inspect apply", "inspect verify", "attach host",
-    "attach probe",  "attach apply",  "attach verify", "start holder",   "start host",
-    "start probe",   "start apply",   "start verify",  "wait host",      "wait probe",
-    "wait apply",    "wait verify",   "remove host",   "remove probe",   "remove apply",
-    "remove verify", "remove holder", "list"};
+    "version",       "info",           "image",         "network",        "create holder",
+    "create host",   "create apply",   "create verify", "inspect holder", "inspect host",
+    "inspect apply", "inspect verify", "attach holder", "attach host",    "attach apply",
+    "attach verify", "start holder",   "start host",    "start apply",    "start verify",
+    "wait host",     "wait apply",     "wait verify",   "remove host",    "remove apply",
+    "remove verify", "remove holder",  "list"};
 
 constexpr std::array kMisdeeds{Misdeed::kReset,   Misdeed::kResetAfter,   Misdeed::kResetLater,
                                Misdeed::kSilence, Misdeed::kSilenceAfter, Misdeed::kHalf,
