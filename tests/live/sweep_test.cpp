@@ -201,8 +201,9 @@ TEST_F(EngineSweep, ReapsTheIdleHolderAlone) {
 
 TEST_F(EngineSweep, AWatchSweepsAtOnceAndEndsAtASignal) {
   make("watched", "expired", kHolderRole, kPast);
-  const Finished finished = vethgate({"sweep", "--owner", "watched", "--watch"}, "",
-                                     {"timeout", "--preserve-status", "--signal=TERM", "15"});
+  const Finished finished =
+      vethgate({"sweep", "--owner", "watched", "--watch"}, "",
+               {"timeout", "--foreground", "--preserve-status", "--signal=TERM", "15"});
   EXPECT_EQ(finished.exit, 0) << finished.summary();
   EXPECT_THAT(finished.err, HasSubstr(R"("event":"sweep.removed")"));
   EXPECT_FALSE(exists("vethgate-expired"));

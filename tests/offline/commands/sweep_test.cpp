@@ -110,12 +110,13 @@ TEST_F(SweepCommand, IsForOneOwner) {
   EXPECT_THAT(yard_.calls(), IsEmpty());
 }
 
-// timeout(1) sends the signal, and passes the exit status on.
+// timeout(1) sends the signal, to the command alone and so once, and passes the exit status on.
 TEST_F(SweepCommand, AWatchEndsAtASignal) {
   yard_.addHolder("old", 1);
   const auto started = std::chrono::steady_clock::now();
-  const live::Finished finished = run({"sweep", "--owner", kOwner, "--watch"},
-                                      {"timeout", "--preserve-status", "--signal=TERM", "3"});
+  const live::Finished finished =
+      run({"sweep", "--owner", kOwner, "--watch"},
+          {"timeout", "--foreground", "--preserve-status", "--signal=TERM", "3"});
   EXPECT_EQ(finished.exit, 0) << finished.summary();
   EXPECT_EQ(finished.signal, 0);
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(60));
@@ -129,8 +130,9 @@ TEST_F(SweepCommand, ASignalWaitsForTheRemovalInFlight) {
   yard_.addHolder("b", 1);
   yard_.before("remove vethgate-a", [] { std::this_thread::sleep_for(std::chrono::seconds(5)); });
   yard_.before("remove vethgate-b", [] { std::this_thread::sleep_for(std::chrono::seconds(5)); });
-  const live::Finished finished = run({"sweep", "--owner", kOwner, "--watch"},
-                                      {"timeout", "--preserve-status", "--signal=TERM", "3"});
+  const live::Finished finished =
+      run({"sweep", "--owner", kOwner, "--watch"},
+          {"timeout", "--foreground", "--preserve-status", "--signal=TERM", "3"});
   EXPECT_EQ(finished.exit, 0) << finished.summary();
   EXPECT_EQ(yard_.names().size(), 1U);
   EXPECT_EQ(yard_.removals().size(), 1U);
@@ -163,7 +165,11 @@ TEST(SweepUnits, StartWhatThereIs) {
         continue;
       }
       ++services;
-      std::vector<std::string> argv{"timeout", "--preserve-status", "--signal=TERM", "3",
+      std::vector<std::string> argv{"timeout",
+                                    "--foreground",
+                                    "--preserve-status",
+                                    "--signal=TERM",
+                                    "3",
                                     VETHGATE_BIN_DIR "/vethgate"};
       std::istringstream words(line.substr(kStart.size()));
       for (std::string word; words >> word;) {
