@@ -85,11 +85,13 @@ std::string Custody::create(ContainerSpec spec, const char* role, const Deadline
     id = creating_.createContainer(spec, deadline).id;
     note(spec.name, Create::kAnswered);
   } catch (const EngineFailure& failure) {
-    const bool refused =
-        failure.outcome() == Outcome::kRefused && failure.status() < kFirstServerError;
-    const bool over = refused || failure.outcome() == Outcome::kNotSent;
+    const bool refused = failure.outcome() == Outcome::kRefused;
+    // Not by the status: a name that is taken is 409 to docker, and to podman 500.
+    const bool taken = refused && isAnothers(spec.name, deadline);
+    const bool over = taken || (refused && failure.status() < kFirstServerError) ||
+                      failure.outcome() == Outcome::kNotSent;
     note(spec.name, over ? Create::kAnswered : Create::kLost);
-    if (failure.status() == kConflict) {
+    if (taken || failure.status() == kConflict) {
       throw Failure(ExitCode::kEngine,
                     std::string(failure.what()) +
                         "; another attempt for this job runs or left it: release the job first");
@@ -120,6 +122,15 @@ void Custody::discard(const std::string& id, const Deadline& deadline) {
     static_cast<void>(creating_.removeContainer(id, deadline));
   } catch (const EngineFailure&) {
     // removeAll() meets it again.
+  }
+}
+
+bool Custody::isAnothers(const std::string& name, const Deadline& deadline) const {
+  try {
+    const std::optional<Container> one = creating_.findContainer(name, shareOf(deadline));
+    return one && !isOurs(one->labels);
+  } catch (const EngineFailure&) {
+    return false;
   }
 }
 

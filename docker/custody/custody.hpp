@@ -96,6 +96,8 @@ class Custody {
   void awaitCreates(const Deadline& deadline);
   void verifyCreated(const std::string& name, const std::string& id, const Deadline& deadline);
   [[nodiscard]] bool isOurs(const Labels& labels) const;
+  // Whether the engine says that there is one of this name, and that it is not ours.
+  [[nodiscard]] bool isAnothers(const std::string& name, const Deadline& deadline) const;
   // Has it removed if it is there and of this attempt; somebody else's, and `kept`, count as
   // absent.
   [[nodiscard]] Word askToRemove(const std::string& nameOrId, const std::string& kept,

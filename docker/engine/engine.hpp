@@ -61,7 +61,8 @@ class Engine {
   // A container that runs already is refused: somebody else started it.
   void startContainer(const std::string& container, const Deadline& deadline) const;
   // Waits until it does not run, and returns its exit status, 0 to 255. One that was never started
-  // does not run.
+  // does not run: docker and podman 4 say 0 of it, podman 5 a status that is none, which is
+  // refused.
   [[nodiscard]] int waitContainer(const std::string& container, const Deadline& deadline) const;
   // Sends SIGKILL.
   void killContainer(const std::string& container, const Deadline& deadline) const;

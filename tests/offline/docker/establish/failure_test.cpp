@@ -115,6 +115,12 @@ void addConflicts(std::vector<Row>& rows) {
                       engine.add(name, {{kJobLabel, kJob}, {kAttemptLabel, "another"}});
                     },
                     ExitCode::kEngine, "release the job first"});
+    rows.push_back({identifier("name taken on podman " + name),
+                    [name](ScriptedEngine& engine) {
+                      engine.bePodman();
+                      engine.add(name, {{kJobLabel, kJob}, {kAttemptLabel, "another"}});
+                    },
+                    ExitCode::kEngine, "release the job first"});
   }
 }
 

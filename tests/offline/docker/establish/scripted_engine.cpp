@@ -347,7 +347,7 @@ void ScriptedEngine::create(Connection& connection, const std::string& name) {
     act();
   }
   if (made->empty()) {
-    connection.answer(409, message("Conflict. The name \"/" + name + "\" is already in use"));
+    connection.answer(podman_ ? 500 : 409, message("the name \"" + name + "\" is already in use"));
   } else {
     const std::string wrong = std::exchange(wrongId_, "");
     connection.answer(
