@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/digest.hpp"
+#include "base/json.hpp"
 #include "tests/live/fixture/containment.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/snapshot.hpp"
@@ -72,6 +74,30 @@ TEST(Applier, CountsWhatTheToolsThenCount) {
   EXPECT_EQ(counts.at("flower"), count(tool(job, {"tc", "filter", "show", "dev",
                                                   link.at("name").get<std::string>(), "egress"}),
                                        " handle "));
+}
+
+// Whoever cuts a plan can digest it again, and what is left is a plan; that it is not the policy's
+// the verifier says, who derives its own.
+TEST(Applier, PlanThatWasCutIsAppliedAndThenRefusedForBothFamilies) {
+  Host host;
+  const Job job(host);
+  const Rendered rendered = prepare(job, kOutputRulesPolicy);
+  Json plan = Json::parse(rendered.plan);
+  for (const char* const family : {"v4", "v6"}) {
+    Json& rules = plan["iptables"][family];
+    rules.erase(rules.size() - 1);
+  }
+  plan.erase("digest");
+  plan["digest"] = sha256Hex(canonicalText(plan));
+  const Finished applied = applyPlan(job.netns(), plan.dump());
+  ASSERT_TRUE(applied.ok()) << applied.summary();
+  EXPECT_EQ(Json::parse(applied.out).at("digest"), plan.at("digest"));
+
+  const Verdict verdict = verify(job.netns(), kOutputRulesPolicy, rendered.link);
+  EXPECT_TRUE(verdict.refused()) << verdict;
+  for (const char* const family : {"iptables v4 #", "iptables v6 #"}) {
+    EXPECT_THAT(verdict.reasons(), testing::ContainsRegex(std::string(family) + ".* is missing"));
+  }
 }
 
 }  // namespace

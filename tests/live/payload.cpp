@@ -1,7 +1,8 @@
 // The program that test containers run: says which kernel it is on, tries every target that it is
 // given at once, and reports each result. Statically linked, and alone in its root file system.
 // It must not know what a test expects of a target. With --hold alone it does nothing until it is
-// told to end: the holder of a namespace.
+// told to end: the holder of a namespace. With --echo alone it says on stdout what it reads on
+// stdin, on stderr how much that was, and exits 7.
 //
 // Output, one line each:
 //   started
@@ -215,12 +216,33 @@ int hold() {
   return sigwait(&ends, &signal);
 }
 
+int echo() {
+  constexpr int kEchoed = 7;
+  std::array<char, 1 << 16> chunk{};
+  std::size_t total = 0;
+  while (true) {
+    const ssize_t got = read(STDIN_FILENO, chunk.data(), chunk.size());
+    if (got <= 0) {
+      std::fprintf(stderr, "echoed %zu bytes\n", total);
+      return got == 0 ? kEchoed : 1;
+    }
+    const auto size = static_cast<std::size_t>(got);
+    if (std::fwrite(chunk.data(), 1, size, stdout) != size || std::fflush(stdout) != 0) {
+      return 1;
+    }
+    total += size;
+  }
+}
+
 }  // namespace
 }  // namespace vethgate::live
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--hold") {
     return vethgate::live::hold();
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "--echo") {
+    return vethgate::live::echo();
   }
   try {
     return vethgate::live::probe(argc, argv);
