@@ -21,7 +21,7 @@ inline constexpr const char* kHelperRole = "helper";
 inline constexpr const char* kJobRole = "job";
 
 // What the helpers of an attempt are for; others carry a verb of their own.
-inline constexpr std::array kVerbs{"host", "probe", "apply", "verify"};
+inline constexpr std::array kVerbs{"host", "apply", "verify"};
 
 [[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
 // "vethgate.VERB-JOB": no job has an id that makes this the name of its holder.
