@@ -129,25 +129,25 @@ void Attachment::refuse(const std::string& head, const std::string& container,
 }
 
 short Attachment::await(short events, const Deadline& deadline) {
-  for (;;) {
+  // The deadline and the interrupt come first: an engine that never falls silent must not outrun
+  // them.
+  while (!deadline.passed()) {
     // poll(2) passes over a negative descriptor.
     std::array<pollfd, 2> waiting{{{fd_, events, 0}, {interruptFd(peer_), POLLIN, 0}}};
     const int ready = poll(waiting.data(), waiting.size(), deadline.remainingMs());
-    if (ready > 0 && waiting[0].revents != 0) {
-      return waiting[0].revents;
+    if (ready > 0 && waiting[1].revents != 0) {
+      throwInterrupted(Outcome::kUnanswered, peer_, call_);
     }
     if (ready > 0) {
-      throwInterrupted(Outcome::kUnanswered, peer_, call_);
+      return waiting[0].revents;
     }
     if (ready < 0 && errno != EINTR) {
       throw Failure(ExitCode::kDefect,
                     "poll of the engine's socket: " + std::generic_category().message(errno));
     }
-    if (deadline.passed()) {
-      throw EngineFailure(ExitCode::kDeadline, Outcome::kUnanswered, 0,
-                          sentence(peer_, call_) + "the deadline passed before its end");
-    }
   }
+  throw EngineFailure(ExitCode::kDeadline, Outcome::kUnanswered, 0,
+                      sentence(peer_, call_) + "the deadline passed before its end");
 }
 
 std::string_view Attachment::receive(const Deadline& deadline) {

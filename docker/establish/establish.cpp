@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "docker/establish/helper.hpp"
+#include "docker/establish/holder.hpp"
 #include "render/link.hpp"
 #include "render/plan.hpp"
 #include "render/policy.hpp"
@@ -150,12 +152,9 @@ class Attempt {
     const Version version = engine_.version(deadline_);
     podman_ = version.podman;
     surrounding_ = surroundingOf(engine_, podman_, request_.job, request_.helperImage, deadline_);
-    for (const std::string& image : {request_.holderImage, request_.helperImage}) {
-      if (!engine_.findImage(image, deadline_)) {
-        throw Failure(ExitCode::kUnsupported,
-                      "the engine has no image \"" + image + "\": load it; nothing was touched");
-      }
-    }
+    // By their ids from here on: what a name stands for may change in between.
+    holderImage_ = imageId(request_.holderImage);
+    surrounding_.image = imageId(request_.helperImage);
     const std::optional<Network> network = engine_.findNetwork(request_.network, deadline_);
     if (!network) {
       badInput("request.network is \"" + request_.network + "\", which the engine does not have");
@@ -170,13 +169,22 @@ class Attempt {
     }
   }
 
+  std::string imageId(const std::string& name) {
+    const std::optional<Image> image = engine_.findImage(name, deadline_);
+    if (!image) {
+      throw Failure(ExitCode::kUnsupported,
+                    "the engine has no image \"" + name + "\": load it; nothing was touched");
+    }
+    return image->id;
+  }
+
   Established build() {
     // The host is measured while the holder starts.
     std::future<HostFacts> measured =
         std::async(std::launch::async, [this] { return measureHost(); });
     try {
       const Holder started = startHolder();
-      const std::string& holder = started.id;
+      const std::string& holder = started.record.id;
       std::future<Helper> applier = std::async(
           std::launch::async, [&] { return helperFor("apply", holder, {"/vethgate-apply"}); });
       std::future<Helper> verifier = std::async(
@@ -191,7 +199,7 @@ class Attempt {
         return read;
       });
 
-      const Json document = effectivePolicy(request_, host);
+      const Json document = reading([&] { return effectivePolicy(request_, host); });
       const Policy policy = readPolicy(document);
       const Plan plan = renderPlan(policy, link);
       checkApplied(
@@ -204,7 +212,8 @@ class Attempt {
                       [&] { return verifier.get().run(canonicalText(question), deadline_); }),
           "verify");
       checkVerdict(verdict, policy, plan, link);
-      checkHolder(holder);
+      // The namespace that was judged is the one that the job will join.
+      expectSameHolder(started.record, holderNow(holder));
       const auto left = timings_.of(
           "tidy", [&] { return custody_.removeAll(holder, Deadline::after(limits_.removal)); });
       if (!left.empty()) {
@@ -252,7 +261,7 @@ class Attempt {
   }
 
   struct Holder {
-    std::string id;
+    Container record;
     std::string said;  // what its namespace holds
   };
 
@@ -260,7 +269,7 @@ class Attempt {
   Holder startHolder() {
     ContainerSpec spec;
     spec.name = holderName(request_.job);
-    spec.image = request_.holderImage;
+    spec.image = holderImage_;
     spec.command = {"/vethgate-hold", "--probe", podman_ ? kPodmanHostName : kDockerHostName};
     spec.network = request_.network;
     spec.user = "65532:65532";
@@ -279,7 +288,9 @@ class Attempt {
     if (said.out.find('\n') == std::string::npos) {
       refuseSilentHolder(id, std::move(said));
     }
-    return {id, std::move(said.out)};
+    Container record = holderNow(id);
+    expectHolder(record, spec, podman_);
+    return {std::move(record), std::move(said.out)};
   }
 
   // Not by waiting for its end: an engine that cut its streams off may have left it running.
@@ -341,22 +352,39 @@ class Attempt {
     expect("policy", policy.digest);
     expect("counts", counts);
     expect("link", linkDocument(link));
-    for (const char* field : {"readback", "kernel"}) {
-      if (!verdict.contains(field) || !verdict[field].is_string()) {
-        throw Failure(ExitCode::kRefused, "step verify: the verdict has no \"" +
-                                              std::string(field) +
-                                              "\": " + quoted(canonicalText(verdict)));
+    expect("reasons", Json::array());
+    reading([&] {
+      ObjectReader reader(verdict, "verdict");
+      const auto text = [&](const char* field) {
+        return asText(reader.required(field), reader.pathOf(field));
+      };
+      if (!isSha256Hex(text("readback"))) {
+        badInput("verdict.readback is no SHA-256 digest");
       }
-    }
+      static_cast<void>(text("kernel"));
+      for (const Json& entry : asArray(reader.required("unchecked"), "verdict.unchecked")) {
+        static_cast<void>(asText(entry, "verdict.unchecked"));
+      }
+      ObjectReader engine(reader.required("engine"), "verdict.engine");
+      if (const Json& resolver = engine.required("resolver"); !resolver.is_null()) {
+        ObjectReader ports(resolver, "verdict.engine.resolver");
+        for (const char* protocol : {"udp", "tcp"}) {
+          static_cast<void>(asInteger(ports.required(protocol), ports.pathOf(protocol), 1, 65'535));
+        }
+        ports.finish();
+      }
+      engine.finish();
+      return 0;
+    });
   }
 
-  // The namespace that was judged is the one that the job will join.
-  void checkHolder(const std::string& holder) {
-    const std::optional<Container> now = engine_.findContainer(holder, deadline_);
-    if (!now || now->id != holder || !now->running) {
+  Container holderNow(const std::string& id) {
+    std::optional<Container> now = engine_.findContainer(id, deadline_);
+    if (!now || !now->running) {
       throw Failure(ExitCode::kEngine,
                     "the holder does not run any more, and its namespace is gone with it");
     }
+    return std::move(*now);
   }
 
   const Engine& engine_;
@@ -366,6 +394,7 @@ class Attempt {
   std::uint64_t removeAfter_;
   Custody custody_;
   Surrounding surrounding_;
+  std::string holderImage_;  // its id
   bool podman_ = false;
   std::vector<Prefix> subnets_;
   Timings timings_;

@@ -92,6 +92,9 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
       policy["deny"].push_back(prefix.text());
     }
   };
+  // "This host on this network" (RFC 1122 §3.2.1.3): Linux takes a datagram from 0.0.0.0 to 0.0.0.0
+  // for its own.
+  deny(Prefix::parse("0.0.0.0/8", "this host"));
   for (const Prefix& prefix : host.onLink) {
     // A link that everything lies on is a tunnel's: the addresses behind it are the default's.
     if (prefix.length() != 0) {

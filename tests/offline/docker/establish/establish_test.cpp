@@ -73,7 +73,8 @@ TEST(Establish, AnswersWithAHolderThatWasJudged) {
   // The host's link is denied, besides what was; its address on it is covered by that, and so is
   // what lies in "private".
   EXPECT_EQ(answer.at("policy").at("allow").at(0).at("to"), "172.17.0.1");
-  EXPECT_EQ(answer.at("policy").at("deny"), (Json{"private", "transition", "192.0.2.0/24"}));
+  EXPECT_EQ(answer.at("policy").at("deny"),
+            (Json{"private", "transition", "0.0.0.0/8", "192.0.2.0/24"}));
 }
 
 class Asks : public testing::TestWithParam<bool> {

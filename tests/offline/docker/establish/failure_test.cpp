@@ -230,10 +230,22 @@ void addAnswers(std::vector<Row>& rows) {
   // Without these there is no answer to give.
   addChange(
       rows, "verify", "no readback", [](Json& a) { a["readback"] = nullptr; },
-      "the verdict has no \"readback\"");
+      "verdict.readback must be a string, found null");
   addChange(
       rows, "verify", "no kernel", [](Json& a) { a.erase("kernel"); },
-      "the verdict has no \"kernel\"");
+      "the field \"kernel\" is missing");
+  addChange(
+      rows, "verify", "reasons", [](Json& a) { a["reasons"] = {"but"}; },
+      "the verdict's \"reasons\" is not []");
+  addChange(
+      rows, "verify", "no digest", [](Json& a) { a["readback"] = "abc"; },
+      "verdict.readback is no SHA-256 digest");
+  addChange(
+      rows, "verify", "unchecked as an object", [](Json& a) { a["unchecked"] = Json::object(); },
+      "verdict.unchecked must be a list");
+  addChange(
+      rows, "verify", "an engine of words", [](Json& a) { a["engine"] = "x"; },
+      "verdict.engine must be an object");
 }
 
 void addHolder(std::vector<Row>& rows) {
@@ -245,9 +257,49 @@ void addHolder(std::vector<Row>& rows) {
                     },
                     code, part});
   };
-  dies("start holder", "non running container");
-  dies("run probe", "non running container");
+  dies("start holder", "the holder does not run any more");
+  dies("run probe", "the holder does not run any more");
   dies("run verify", "the holder does not run any more");
+  const auto differs = [&](const std::string& when, const std::string& what, const Json& change,
+                           const std::string& part) {
+    rows.push_back({identifier("after " + when + " " + what),
+                    [when, change](ScriptedEngine& engine) {
+                      engine.after(when, [&engine, change] { engine.record("holder", change); });
+                    },
+                    ExitCode::kEngine, "the engine's record of the holder: " + part});
+  };
+  const std::string start = "start holder";
+  differs(start, "it has the host's network", {{"HostConfig", {{"NetworkMode", "host"}}}},
+          "the network mode is host, expected jobs");
+  differs(start, "it is privileged", {{"HostConfig", {{"Privileged", true}}}},
+          "privileged is true, expected false");
+  differs(start, "its root is writable", {{"HostConfig", {{"ReadonlyRootfs", false}}}},
+          "a read-only root is false, expected true");
+  differs(start, "it has capabilities", {{"HostConfig", {{"CapAdd", {"ALL"}}}}},
+          "the number of added capabilities is 1, expected 0");
+  differs(start, "it is of another image", {{"Image", "sha256:0"}},
+          "the image is sha256:0, expected sha256:1111");
+  differs(start, "it has a second network",
+          {{"NetworkSettings", {{"Networks", {{"other", Json::object()}}}}}},
+          "the number of its networks is 2, expected 1");
+  const std::string judged = "run verify";
+  differs(judged, "it was started again", {{"State", {{"StartedAt", "2026-01-01T00:00:09Z"}}}},
+          "the time of its start is 2026-01-01T00:00:09Z, expected 2026-01-01T00:00:00Z");
+  differs(judged, "it is another process", {{"State", {{"Pid", 8}}}},
+          "the process is 8, expected 7");
+  differs(judged, "it is paused", {{"State", {{"Status", "paused"}}}},
+          "the state is paused, expected running");
+  differs(judged, "it joined a network",
+          {{"NetworkSettings", {{"Networks", {{"other", Json::object()}}}}}},
+          "the number of its networks is 2, expected 1");
+  rows.push_back({"the_engine_names_metadata_as_the_host",
+                  [](ScriptedEngine& engine) {
+                    engine.program("probe", [](const std::string&) {
+                      const Json answer{{"host", {"169.254.169.254"}}, {"link", test::jobLink()}};
+                      return Said{0, answer.dump() + "\n", ""};
+                    });
+                  },
+                  ExitCode::kRefused, "169.254.169.254"});
   rows.push_back({"the_host_has_no_IPv4_gateway",
                   [](ScriptedEngine& engine) {
                     engine.program("probe", [](const std::string&) {

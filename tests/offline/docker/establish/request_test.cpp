@@ -134,16 +134,16 @@ TEST(EffectivePolicy, DeniesTheHostsAddressesAndLinks) {
   host.onLink = {prefix("203.0.113.0/28"), prefix("10.0.0.0/24"), prefix("2001:db8:1::/64")};
   const Json policy = effectivePolicy(requestWith({{"version", 1}}), host);
   // What a wider entry covers, written or added, is not said again.
-  EXPECT_EQ(policy.at("deny"), (Json{"private", "transition", "203.0.113.0/28", "2001:db8:1::/64",
-                                     "2001:db8::9/128"}));
+  EXPECT_EQ(policy.at("deny"), (Json{"private", "transition", "0.0.0.0/8", "203.0.113.0/28",
+                                     "2001:db8:1::/64", "2001:db8::9/128"}));
   // Of a list of one's own, every part counts.
   const Json own =
       effectivePolicy(requestWith({{"version", 1}, {"deny", {"203.0.113.0/24"}}}), host);
-  EXPECT_EQ(own.at("deny"), (Json{"203.0.113.0/24", "10.0.0.0/24", "2001:db8:1::/64",
+  EXPECT_EQ(own.at("deny"), (Json{"203.0.113.0/24", "0.0.0.0/8", "10.0.0.0/24", "2001:db8:1::/64",
                                   "2001:db8::9/128", "fd00::1/128"}));
   const Json none =
       effectivePolicy(requestWith({{"version", 1}, {"deny", Json::array()}}), HostFacts{});
-  EXPECT_EQ(none.at("deny"), Json::array());
+  EXPECT_EQ(none.at("deny"), Json::array({"0.0.0.0/8"}));
 }
 
 TEST(EffectivePolicy, PassesOverALinkThatEverythingLiesOn) {
@@ -151,7 +151,7 @@ TEST(EffectivePolicy, PassesOverALinkThatEverythingLiesOn) {
   host.own = {address("203.0.113.9")};
   host.onLink = {prefix("0.0.0.0/0"), prefix("::/0"), prefix("198.51.100.0/31")};
   EXPECT_EQ(effectivePolicy(requestWith({{"version", 1}}), host).at("deny"),
-            (Json{"private", "transition", "198.51.100.0/31", "203.0.113.9/32"}));
+            (Json{"private", "transition", "0.0.0.0/8", "198.51.100.0/31", "203.0.113.9/32"}));
 }
 
 TEST(EffectivePolicy, LeavesOpenWhatIsAllowed) {

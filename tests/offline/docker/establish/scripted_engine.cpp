@@ -382,20 +382,27 @@ void ScriptedEngine::list(Connection& connection) {
 
 std::string ScriptedEngine::containerText(const Container& container) const {
   const bool running = container.state == "running";
-  return Json{
+  Json record{
       {"Id", container.id},
       {"Name", "/" + container.name},
-      {"Image", "sha256:0"},
+      {"Image", container.body.value("Image", "sha256:0")},
       {"State",
        {{"Status", container.state},
         {"Running", running},
+        {"StartedAt", "2026-01-01T00:00:00Z"},
         {"Pid", running ? 7 : 0},
         {"ExitCode", container.status},
         {"OOMKilled", false}}},
-      {"HostConfig", {{"NetworkMode", "none"}, {"ReadonlyRootfs", true}, {"Privileged", false}}},
+      {"HostConfig",
+       {{"NetworkMode", container.body.value("/HostConfig/NetworkMode"_json_pointer, "none")},
+        {"ReadonlyRootfs", true},
+        {"Privileged", false}}},
       {"Config", {{"Labels", container.body.at("Labels")}}},
-      {"NetworkSettings", {{"Networks", Json::object()}}}}
-      .dump();
+      {"NetworkSettings", {{"Networks", {{"bridge", Json::object()}}}}}};
+  if (const auto change = records_.find(shortName(container.name)); change != records_.end()) {
+    record.merge_patch(change->second);
+  }
+  return record.dump();
 }
 
 void ScriptedEngine::start(Container& container) {

@@ -59,6 +59,8 @@ class ScriptedEngine {
   // Called when such a call has been done, before it is answered; the engine's lock is held.
   void after(const std::string& call, std::function<void()> event);
   void dieAtOnce(const std::string& container);  // it does not run any more; with the lock held
+  // Its record says `change` besides or instead (RFC 7396); with the lock held.
+  void record(const std::string& container, const Json& change) { records_[container] = change; }
   void bePodman() { podman_ = true; }
   // Somebody's container, running.
   void add(const std::string& name, const Labels& labels);
@@ -117,6 +119,7 @@ class ScriptedEngine {
   std::vector<Planned> planned_;
   std::map<std::string, Program> programs_;
   std::map<std::string, std::function<void()>> events_;
+  std::map<std::string, Json> records_;
   std::map<std::string, Json> bodies_;
   std::vector<std::string> calls_;
   std::vector<std::string> removed_;

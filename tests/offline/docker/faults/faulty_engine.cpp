@@ -338,7 +338,7 @@ FaultyEngine::Answer FaultyEngine::perform(const Call& call) {
   const bool running = one->state == "running";
   return {200, Json{{"Id", one->id},
                     {"Name", "/" + one->name},
-                    {"Image", "sha256:0"},
+                    {"Image", one->body.value("Image", "sha256:0")},
                     {"Created", "2023-11-14T22:13:20Z"},
                     {"State",
                      {{"Status", one->state},
@@ -351,7 +351,7 @@ FaultyEngine::Answer FaultyEngine::perform(const Call& call) {
                       {"ReadonlyRootfs", true},
                       {"Privileged", false}}},
                     {"Config", {{"Labels", one->body.at("Labels")}}},
-                    {"NetworkSettings", {{"Networks", Json::object()}}}}
+                    {"NetworkSettings", {{"Networks", {{"bridge", Json::object()}}}}}}
                    .dump()};
 }
 

@@ -1,0 +1,51 @@
+#include "docker/establish/holder.hpp"
+
+#include <string>
+
+#include "base/error.hpp"
+#include "docker/engine/failure.hpp"
+
+namespace vethgate::docker {
+namespace {
+
+void expect(bool holds, const char* what, const std::string& found, const std::string& expected) {
+  if (!holds) {
+    throw Failure(ExitCode::kEngine, std::string("the engine's record of the holder: ") + what +
+                                         " is " + quoted(found) + ", expected " + expected);
+  }
+}
+
+void expect(const char* what, const std::string& found, const std::string& expected) {
+  expect(found == expected, what, found, expected);
+}
+
+}  // namespace
+
+void expectHolder(const Container& found, const ContainerSpec& asked, bool podman) {
+  expect("the state", found.status, "running");
+  expect(!found.privileged, "privileged", "true", "false");
+  expect(found.readOnlyRoot, "a read-only root", "false", "true");
+  expect(found.capAdd.empty(), "the number of added capabilities",
+         std::to_string(found.capAdd.size()), "0");
+  if (podman) {
+    const bool own = found.networkMode != "host" && found.networkMode.rfind("container:", 0) != 0;
+    expect(own, "the network mode", found.networkMode, "a network of its own");
+    return;
+  }
+  expect("the network mode", found.networkMode, asked.network);
+  expect("the image", found.image, asked.image);
+  expect(found.networks.size() == 1, "the number of its networks",
+         std::to_string(found.networks.size()), "1");
+}
+
+void expectSameHolder(const Container& before, const Container& now) {
+  expect("the id", now.id, before.id);
+  expect("the state", now.status, before.status);
+  expect("the process", std::to_string(now.pid), std::to_string(before.pid));
+  expect("the time of its start", now.started, before.started);
+  expect("the network mode", now.networkMode, before.networkMode);
+  expect("the number of its networks", std::to_string(now.networks.size()),
+         std::to_string(before.networks.size()));
+}
+
+}  // namespace vethgate::docker
