@@ -221,11 +221,12 @@ TEST_P(OnEngine, ClientRemovesAContainerThatRunsAndOneThatNeverDid) {
   joined.network = "container:" + running;
   const std::string never = client.createContainer(joined, soon()).id;
   EXPECT_EQ(client.findContainer(never, soon()).value().networkMode, "container:" + running);
-  if (GetParam() == EngineKind::kPodman5) {  // -1, which is no exit status
-    expectFailure(Answer::kUnanswered, ExitCode::kEngine,
-                  [&] { (void)client.waitContainer(never, soon()); });
-  } else {
+  try {
     EXPECT_EQ(client.waitContainer(never, soon()), 0);
+  } catch (const docker::EngineFailure& failure) {
+    // Podman may say -1, which is no exit status: 5.4 does, 4.3 now and then.
+    EXPECT_TRUE(isPodman(GetParam())) << failure.what();
+    EXPECT_EQ(failure.outcome(), Answer::kUnanswered) << failure.what();
   }
   EXPECT_EQ(client.removeContainer(never, soon()), Removal::kRemoved);
   EXPECT_EQ(client.removeContainer(running, soon()), Removal::kRemoved);

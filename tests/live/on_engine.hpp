@@ -11,23 +11,28 @@
 
 namespace vethgate::live {
 
-inline void tellLogOnFailure() {
+// What a row that failed has left must not fail the next one.
+inline void tellLogAndTidyOnFailure() {
   if (testing::Test::HasFailure() && Site::sharedIfAny() != nullptr) {
-    std::cerr << "the engine's log:\n" << Site::sharedIfAny()->engine().log() << '\n';
+    const LiveEngine& engine = Site::sharedIfAny()->engine();
+    std::cerr << "the engine's log:\n" << engine.log() << '\n';
+    for (const char* left : {"conformance-joined", "conformance"}) {
+      (void)engine.run({"rm", "--force", left});
+    }
   }
 }
 
 class OnEngine : public testing::TestWithParam<EngineKind> {
  protected:
   static void TearDownTestSuite() { Site::dropShared(); }
-  void TearDown() override { tellLogOnFailure(); }
+  void TearDown() override { tellLogAndTidyOnFailure(); }
   static Site& site() { return Site::shared(GetParam()); }
 };
 
 class EngineEstablish : public testing::Test {
  protected:
   static void TearDownTestSuite() { Site::dropShared(); }
-  void TearDown() override { tellLogOnFailure(); }
+  void TearDown() override { tellLogAndTidyOnFailure(); }
   static Site& site() { return Site::shared(EngineKind::kDocker20); }
 };
 
