@@ -12,7 +12,9 @@
 namespace vethgate::docker {
 namespace {
 
-constexpr std::chrono::milliseconds kAskTime{20'000};
+// Podman's service asks every container for its state before it says its version, and waits for one
+// that is being removed: half a minute was seen.
+constexpr std::chrono::milliseconds kAskTime{60'000};
 constexpr std::uint64_t kTrialSeconds = 120;
 constexpr const char* kOwner = "vethgate-doctor";
 constexpr const char* kLogSysctl = "/proc/sys/net/netfilter/nf_log_all_netns";
