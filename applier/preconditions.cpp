@@ -29,7 +29,8 @@ namespace vethgate {
 namespace {
 
 constexpr const char* kNoCapability =
-    "this process lacks CAP_NET_ADMIN in the namespace's user namespace";
+    "this process lacks CAP_NET_ADMIN in the namespace's user namespace: start it with that "
+    "capability, as user 0; nothing was touched";
 
 // `choice`: how a policy may do without, if it may.
 [[noreturn]] void lacks(const std::string& mechanism, const std::string& reason,
@@ -38,7 +39,7 @@ constexpr const char* kNoCapability =
                 "the kernel lacks " + mechanism + ": " + reason + choice + "; nothing was touched");
 }
 
-// `read` turned so that the kernel's errors become the contract's.
+// `read` turned so that the kernel's errors become exit codes.
 template <class Read>
 auto reading(const char* what, const Read& read) {
   try {

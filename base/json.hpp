@@ -75,7 +75,7 @@ class ObjectReader {
 [[nodiscard]] std::uint64_t asInteger(const Json& value, const std::string& path, std::uint64_t min,
                                       std::uint64_t max);
 [[nodiscard]] const Json& asArray(const Json& value, const std::string& path);
-// Printable ASCII, at most 200 characters: the contract's rule for every free text.
+// Printable ASCII, at most 200 characters: the rule for every free text.
 [[nodiscard]] const std::string& asText(const Json& value, const std::string& path);
 
 }  // namespace vethgate

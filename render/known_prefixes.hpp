@@ -1,4 +1,4 @@
-// The addresses that the contract names: metadata endpoints, loopback, the named sets of a policy,
+// The addresses that policies know by name: metadata endpoints, loopback, the named sets of a policy,
 // and the IPv6 ranges that carry an IPv4 address. It must not know what is done with them.
 #pragma once
 

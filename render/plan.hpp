@@ -148,7 +148,7 @@ struct PlanDocument {
   Plan plan;
   std::string digest;  // that of the document, which held
 };
-// Every check of the contract, the digest first: it must be that of the canonical form or, when it
+// Every check, the digest first: it must be that of the canonical form or, when it
 // stands in front, as planText() writes it, of the very bytes behind it. Throws
 // Failure(kBadInput) for what is not a plan: structure, types, digest, an impossible match (ports
 // without tcp or udp);

@@ -1,4 +1,4 @@
-// The policy document: what the worker writes, read with every check of the contract. It must not
+// The policy document: what the worker writes, read with every check of README.md. It must not
 // know how rules are ordered or written.
 #pragma once
 
@@ -62,7 +62,7 @@ struct Policy {
   std::string digest;
 };
 
-// Throws Failure(kBadInput) with the path of the offending field. Refused, besides the contract's
+// Throws Failure(kBadInput) with the path of the offending field. Refused, besides wrong
 // types and ranges:
 // - `deny` inside loopback;
 // - `allow` that touches metadata or loopback, in any spelling that carries an IPv4 address

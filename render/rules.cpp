@@ -1,4 +1,4 @@
-// Policy to the one ordered list. It must not know how either layer is written.
+// Policy to the one ordered list. It must not know how any layer writes it.
 #include "render/rules.hpp"
 
 #include <algorithm>

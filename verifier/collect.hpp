@@ -22,7 +22,7 @@ struct Reading {
   bool still = false;
 };
 
-// Everything that the contract's capture holds, of the calling process's namespace: links and
+// Everything that a capture holds (docs/documents.md), of the calling process's namespace: links and
 // traffic control, nf_tables, then links and traffic control once more. `job` is the index of the
 // link whose filters are asked for, `sets` the names of those in `netdev vethgate` whose elements
 // are. A set that is not there leaves nft.elements short, for the judgement to find.

@@ -27,8 +27,12 @@ namespace {
 constexpr const char* kImage = "vethgate:" VETHGATE_VERSION;
 
 int runRelease(const std::string& socket, const std::string& owner, const std::string& job) {
-  const std::size_t removed =
-      release(Engine(socket), checkedId(owner, "--owner"), checkedId(job, "JOB"));
+  static_cast<void>(checkedId(owner, "--owner"));
+  static_cast<void>(checkedId(job, "JOB"));
+  const Engine engine(socket);
+  // Removal is patient with an engine that does not answer; a wrong path is said at once.
+  engine.ping(Deadline::after(kRemovalTime));
+  const std::size_t removed = release(engine, owner, job);
   writeAll(STDOUT_FILENO, R"({"released":)" + std::to_string(removed) + "}\n");
   return static_cast<int>(ExitCode::kDone);
 }

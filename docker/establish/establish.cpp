@@ -9,6 +9,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "docker/establish/helper.hpp"
 #include "docker/establish/holder.hpp"
 #include "render/link.hpp"
@@ -138,7 +139,8 @@ class Attempt {
   [[noreturn]] void end(const Failure& reason) {
     const bool cancelled = engine_.interrupted();
     const ExitCode code = cancelled ? ExitCode::kDeadline : reason.code();
-    const std::string text = cancelled ? "a signal ended the attempt" : reason.what();
+    const std::string text = "job " + request_.job + " of " + request_.owner + ": " +
+                             (cancelled ? "a signal ended the attempt" : reason.what());
     const Remainder remainder =
         custody_.removeAll("", Deadline::after(limits_.removal), limits_.settle);
     if (remainder.empty()) {
@@ -199,7 +201,7 @@ class Attempt {
         return read;
       });
 
-      const Json document = reading([&] { return effectivePolicy(request_, host); });
+      const Json document = effectivePolicy(request_, host);
       const Policy policy = readPolicy(document);
       const Plan plan = renderPlan(policy, link);
       checkApplied(
@@ -207,17 +209,14 @@ class Attempt {
                  "apply"),
           plan);
       const Json question = {{"policy", document}, {"link", linkDocument(link)}};
-      const Json verdict = parsed(
-          timings_.of("verify",
-                      [&] { return verifier.get().run(canonicalText(question), deadline_); }),
-          "verify");
+      const Json verdict = verified(verifier.get(), question);
       checkVerdict(verdict, policy, plan, link);
       // The namespace that was judged is the one that the job will join.
       expectSameHolder(started.record, holderNow(holder));
       const auto left = timings_.of(
           "tidy", [&] { return custody_.removeAll(holder, Deadline::after(limits_.removal)); });
       if (!left.empty()) {
-        throw Failure(ExitCode::kEngine, "helpers of the attempt could not be removed");
+        throw Failure(ExitCode::kEngine, "its helpers could not be removed in time");
       }
       if (engine_.interrupted()) {
         throw Failure(ExitCode::kDeadline, "the answer came too late");
@@ -272,7 +271,7 @@ class Attempt {
     spec.image = holderImage_;
     spec.command = {"/vethgate-hold", "--probe", podman_ ? kPodmanHostName : kDockerHostName};
     spec.network = request_.network;
-    spec.user = "65532:65532";
+    spec.user = kNobody;
     spec.seccomp = surrounding_.seccomp;
     spec.runtime = surrounding_.runtime;
     if (!podman_) {
@@ -313,6 +312,21 @@ class Attempt {
                    .netAdmin = true,
                    .takesInput = true},
                   deadline_);
+  }
+
+  Json verified(Helper verifier, const Json& question) {
+    const Ended ended = timings_.of(
+        "verify", [&] { return verifier.complete(canonicalText(question), deadline_); });
+    if (ended.status != static_cast<int>(ExitCode::kDone)) {
+      // The namespace is about to go, and with it every other way to learn what was found in it.
+      const Json verdict = Json::parse(ended.said.out, nullptr, false);
+      logEvent(LogLevel::kError, "establish.refused",
+               {{"owner", request_.owner},
+                {"job", request_.job},
+                {"verdict", verdict.is_discarded() ? Json() : verdict}});
+      verifier.refuse(ended);
+    }
+    return parsed(ended.said.out, "verify");
   }
 
   static void checkApplied(const Json& answer, const Plan& plan) {
@@ -382,7 +396,8 @@ class Attempt {
     std::optional<Container> now = engine_.findContainer(id, deadline_);
     if (!now || !now->running) {
       throw Failure(ExitCode::kEngine,
-                    "the holder does not run any more, and its namespace is gone with it");
+                    "the holder " + holderName(request_.job) +
+                        " does not run any more, and its namespace is gone with it");
     }
     return std::move(*now);
   }

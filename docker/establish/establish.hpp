@@ -38,7 +38,7 @@ struct Established {
   std::vector<std::pair<std::string, std::int64_t>> timings;  // step, milliseconds
 };
 
-// Throws Failure with the contract's exit code: what a helper ended with, kEngine for the engine,
+// Throws Failure with the exit code of docs/refusals.md: what a helper ended with, kEngine for the engine,
 // kDeadline, also when the engine's interrupt was raised. Everything of the attempt is then gone,
 // or the message says what may still exist or come, and the code is kEngine or kDeadline, with
 // which a caller lets the sweep follow. `now`: unix seconds, for the request's deadline alone.

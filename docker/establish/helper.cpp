@@ -8,7 +8,6 @@
 namespace vethgate::docker {
 namespace {
 
-constexpr const char* kNobody = "65532:65532";
 constexpr const char* kRoot = "0:0";
 
 std::string lastLine(const std::string& text) {

@@ -10,8 +10,11 @@
 
 namespace vethgate::docker {
 
+// Of the holder, and of helpers that need no capability.
+inline constexpr const char* kNobody = "65532:65532";
+
 struct HelperSpec {
-  std::string verb;  // "probe", "apply", …: for its name and for messages
+  std::string verb;  // "host", "apply", …: for its name and for messages
   std::vector<std::string> command;
   std::string network;    // "container:<id>", or "host"
   bool netAdmin = false;  // as user 0 with that capability alone, else as nobody with none

@@ -1,6 +1,7 @@
 #include "docker/establish/holder.hpp"
 
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "docker/engine/failure.hpp"
@@ -19,6 +20,14 @@ void expect(const char* what, const std::string& found, const std::string& expec
   expect(found == expected, what, found, expected);
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
 }  // namespace
 
 void expectHolder(const Container& found, const ContainerSpec& asked, bool podman) {
@@ -34,6 +43,10 @@ void expectHolder(const Container& found, const ContainerSpec& asked, bool podma
   }
   expect("the network mode", found.networkMode, asked.network);
   expect("the image", found.image, asked.image);
+  expect("the user", found.user, asked.user);
+  expect("the dropped capabilities", joined(found.capDrop), "ALL");
+  const std::string option = found.securityOptions.empty() ? "" : found.securityOptions.front();
+  expect("the first security option", option, "no-new-privileges");
   expect(found.networks.size() == 1, "the number of its networks",
          std::to_string(found.networks.size()), "1");
 }

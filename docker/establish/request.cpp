@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::size_t kMaxId = 64;
 
+Policy policyWith(const Json& policy, ExitCode code, const std::string& whatChanged) {
+  try {
+    return readPolicy(policy);
+  } catch (const Failure& failure) {
+    throw Failure(code, whatChanged + ": " + failure.what());
+  }
+}
+
 }  // namespace
 
 const std::string& checkedId(const std::string& text, const std::string& path) {
@@ -76,7 +84,9 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
     }
     static_cast<void>(replaceHostGateway(policy, v4->text()));
   }
-  const Policy written = readPolicy(policy);
+  // It was acceptable as it was asked for.
+  const Policy written = policyWith(policy, ExitCode::kRefused,
+                                    "with the host's own address in place of host-gateway");
   if (!policy.contains("deny")) {
     policy["deny"] = {"private", "transition"};
   }
@@ -104,7 +114,8 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
   for (const Address& address : host.own) {
     deny(Prefix::host(address));
   }
-  static_cast<void>(readPolicy(policy));
+  static_cast<void>(policyWith(policy, ExitCode::kBadInput,
+                               "with this host's addresses and the prefixes on its links denied"));
   return policy;
 }
 

@@ -154,6 +154,9 @@ std::string explainText(std::string_view policy) {
     }
     text += row.back() + "\n";
   }
+  text +=
+      "\nvethgate establish denies besides: 0.0.0.0/8, this host's addresses, and the prefixes on "
+      "its links\n";
   return text;
 }
 

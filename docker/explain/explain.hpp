@@ -16,7 +16,8 @@ namespace vethgate::docker {
 [[nodiscard]] std::string explainText(std::string_view policy);
 // {"policy": sha, "layers": […], "rules": [{"family", "action", "to", "protocol", "ports", "match",
 // "why"}]} on one line; what a rule does not match on is null, `match` holds what has no field. The
-// digest is null where the word stands: that of what is applied has the address in its place.
+// digest is null where the word stands: that of what is applied has the address in its place. Of
+// neither is it what establish applies, which denies the host's own addresses besides.
 [[nodiscard]] std::string explainJson(std::string_view policy);
 
 }  // namespace vethgate::docker

@@ -160,7 +160,8 @@ TEST_F(EngineCustody, ACancelledEstablishLeavesNothing) {
     const Finished finished = establish("cancelled");
     EXPECT_EQ(finished.exit, 10) << finished.summary();
     EXPECT_EQ(finished.lastErrorLine(),
-              "vethgate: a signal ended the attempt; nothing of the attempt is left");
+              "vethgate: job cancelled of worker-1: a signal ended the attempt; nothing of the "
+              "attempt is left");
     for (int answer = 0; answer < 5; ++answer) {
       EXPECT_THAT(containers(), IsEmpty());
     }

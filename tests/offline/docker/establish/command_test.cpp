@@ -71,6 +71,9 @@ class Establishing {
       } else {
         close(STDOUT_FILENO);
       }
+      // Whoever started the tests under nohup(1) does not ignore it here: the program would as
+      // well.
+      std::signal(SIGHUP, SIG_DFL);
       execl(program.c_str(), program.c_str(), "establish", "--engine", socket.c_str(), nullptr);
       _exit(127);
     }
@@ -141,6 +144,28 @@ TEST_F(Command, AnswersWhenNothingDisturbsIt) {
   EXPECT_EQ(answer.at("id"), engine_.idOf("vethgate-" + kJob));
 }
 
+// When the namespace is gone, so is every other way to learn what was found in it.
+TEST_F(Command, SaysAllThatTheVerifierFound) {
+  const Json verdict{{"verdict", "refused"}, {"reasons", {"one", "two", "th\xC3\xBCird"}}};
+  for (const std::string& said : {verdict.dump() + "\n", std::string("\xFF no verdict\n")}) {
+    ScriptedEngine engine;
+    engine.program("verify", [said](const std::string&) {
+      return test::Said{8, said, "vethgate-verify: refused: one, and 2 more reasons\n"};
+    });
+    Establishing process(engine.socket());
+    process.give(request());
+    EXPECT_EQ(process.wait(), 8) << process.complaint;
+    EXPECT_THAT(process.complaint,
+                EndsWith("vethgate: job " + kJob +
+                         " of worker-1: step verify: exit 8, vethgate-verify: "
+                         "refused: one, and 2 more reasons; nothing of the attempt is left\n"));
+    const Json event = Json::parse(process.complaint.substr(0, process.complaint.find('\n')));
+    EXPECT_EQ(event.at("event"), "establish.refused");
+    EXPECT_EQ(event.at("job"), kJob);
+    EXPECT_EQ(event.at("verdict"), said[0] == '{' ? verdict : Json());
+  }
+}
+
 TEST_F(Command, AnySignalEndsIt) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     ScriptedEngine engine;
@@ -153,8 +178,9 @@ TEST_F(Command, AnySignalEndsIt) {
     }
     process.signal(signal);
     EXPECT_EQ(process.wait(), 10) << process.complaint;
-    EXPECT_THAT(process.complaint,
-                EndsWith("vethgate: a signal ended the attempt; nothing of the attempt is left\n"));
+    EXPECT_THAT(process.complaint, EndsWith("vethgate: job " + kJob +
+                                            " of worker-1: a signal ended the attempt; nothing "
+                                            "of the attempt is left\n"));
     EXPECT_THAT(engine.names(), IsEmpty());
   }
 }

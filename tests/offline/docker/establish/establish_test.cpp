@@ -153,9 +153,35 @@ TEST(Establish, GivesUpAnAnswerWhoseHelperCannotBeRemoved) {
                                      .settle = kAmple.settle}));
       },
       ExitCode::kEngine,
-      "helpers of the attempt could not be removed; these may still exist, and a sweep removes "
+      "its helpers could not be removed in time; these may still exist, and a sweep removes "
       "them: vethgate.host-job-1");
   EXPECT_THAT(engine.names(), ElementsAre("vethgate.host-job-1"));
+}
+
+// What the worker asked for cannot be had on this host: its input, whenever that is found.
+TEST(Establish, RefusesAnExceptionThatIsWiderThanALinkOfTheHost) {
+  for (const bool wider : {true, false}) {
+    ScriptedEngine engine;
+    engine.program("host", [&](const std::string&) {
+      const Json answer{{"own", Json::array()},
+                        {"onLink", {wider ? "203.0.113.0/28" : "192.0.2.0/24"}}};
+      return test::Said{0, answer.dump() + "\n", ""};
+    });
+    Json document = test::requestDocument();
+    document["policy"]["allow"].push_back(
+        {{"to", "203.0.113.0/24"}, {"protocol", "tcp"}, {"ports", "443"}});
+    const auto attempt = [&] {
+      static_cast<void>(establish(Engine(engine.socket()),
+                                  readRequest(document.dump(), test::kImageName), kNow, kAmple));
+    };
+    if (wider) {
+      test::expectFailure(attempt, ExitCode::kBadInput,
+                          "wider than the denied prefix 203.0.113.0/28");
+      EXPECT_THAT(engine.names(), testing::IsEmpty());
+    } else {
+      EXPECT_NO_THROW(attempt());
+    }
+  }
 }
 
 TEST(Establish, WaitsNoLongerThanTheJobsOwnDeadline) {

@@ -257,9 +257,9 @@ void addHolder(std::vector<Row>& rows) {
                     },
                     code, part});
   };
-  dies("start holder", "the holder does not run any more");
-  dies("run probe", "the holder does not run any more");
-  dies("run verify", "the holder does not run any more");
+  dies("start holder", "the holder vethgate-job-1 does not run any more");
+  dies("run probe", "the holder vethgate-job-1 does not run any more");
+  dies("run verify", "the holder vethgate-job-1 does not run any more");
   const auto differs = [&](const std::string& when, const std::string& what, const Json& change,
                            const std::string& part) {
     rows.push_back({identifier("after " + when + " " + what),
@@ -277,6 +277,15 @@ void addHolder(std::vector<Row>& rows) {
           "a read-only root is false, expected true");
   differs(start, "it has capabilities", {{"HostConfig", {{"CapAdd", {"ALL"}}}}},
           "the number of added capabilities is 1, expected 0");
+  differs(start, "it kept a capability", {{"HostConfig", {{"CapDrop", {"NET_RAW"}}}}},
+          "the dropped capabilities is NET_RAW, expected ALL");
+  differs(start, "it may gain privileges",
+          {{"HostConfig", {{"SecurityOpt", {"no-new-privileges:false"}}}}},
+          "the first security option is no-new-privileges:false");
+  differs(start, "it has no security options", {{"HostConfig", {{"SecurityOpt", nullptr}}}},
+          "the first security option is ");
+  differs(start, "it is root", {{"Config", {{"User", "0"}}}},
+          "the user is 0, expected 65532:65532");
   differs(start, "it is of another image", {{"Image", "sha256:0"}},
           "the image is sha256:0, expected sha256:1111");
   differs(start, "it has a second network",
@@ -428,7 +437,7 @@ TEST_P(Ends, AtAnInterrupt) {
   if (call == "info") {
     EXPECT_THAT(failure->what(), HasSubstr("info: interrupted before its end"));
   } else {
-    EXPECT_THAT(failure->what(), StartsWith("a signal ended the attempt; "));
+    EXPECT_THAT(failure->what(), StartsWith("job job-1 of worker-1: a signal ended the attempt; "));
     EXPECT_THAT(failure->what(),
                 HasSubstr(call.rfind("create ", 0) == 0 ? "may still come"
                                                         : "nothing of the attempt is left"));
@@ -478,7 +487,7 @@ class Leaves : public testing::Test {
     // The sweep must follow where something is left, whatever it was that failed.
     EXPECT_TRUE(failure.has_value());
     const std::string text = failure ? failure->what() : "";
-    EXPECT_THAT(text, StartsWith("step verify: exit 8, it is open; "));
+    EXPECT_THAT(text, StartsWith("job job-1 of worker-1: step verify: exit 8, it is open; "));
     const bool nothing = text.find("; nothing of the attempt is left") != std::string::npos;
     EXPECT_TRUE(failure && failure->code() == (nothing ? ExitCode::kRefused : ExitCode::kEngine));
     return text;

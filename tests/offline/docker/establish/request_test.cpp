@@ -171,7 +171,8 @@ TEST(EffectivePolicy, LeavesOpenWhatIsAllowed) {
   const EstablishRequest request = requestWith({{"version", 1}, {"allow", Json::array({wide})}});
   EXPECT_NO_THROW(static_cast<void>(effectivePolicy(request, HostFacts{})));
   expectFailure([&] { static_cast<void>(effectivePolicy(request, host)); }, ExitCode::kBadInput,
-                "203.0.113.0/24");
+                "links denied: policy.allow[0].to is 203.0.113.0/24, which is wider than the "
+                "denied prefix 203.0.113.0/28");
 }
 
 TEST(EffectivePolicy, PutsTheGatewaysAddressInPlaceOfTheWord) {
@@ -196,8 +197,8 @@ TEST(EffectivePolicy, PutsTheGatewaysAddressInPlaceOfTheWord) {
 TEST(EffectivePolicy, RefusesAGatewayThatNoExceptionMayName) {
   HostFacts host;
   host.gateway = {address("169.254.169.254")};
-  expectFailure([&] { static_cast<void>(effectivePolicy(aRequest(), host)); }, ExitCode::kBadInput,
-                "169.254.169.254");
+  expectFailure([&] { static_cast<void>(effectivePolicy(aRequest(), host)); }, ExitCode::kRefused,
+                "in place of host-gateway: policy.allow[0].to is 169.254.169.254");
 }
 
 }  // namespace

@@ -393,11 +393,11 @@ std::string ScriptedEngine::containerText(const Container& container) const {
         {"Pid", running ? 7 : 0},
         {"ExitCode", container.status},
         {"OOMKilled", false}}},
-      {"HostConfig",
-       {{"NetworkMode", container.body.value("/HostConfig/NetworkMode"_json_pointer, "none")},
-        {"ReadonlyRootfs", true},
-        {"Privileged", false}}},
-      {"Config", {{"Labels", container.body.at("Labels")}}},
+      {"HostConfig", container.body.value("HostConfig", Json{{"NetworkMode", "none"},
+                                                             {"ReadonlyRootfs", true},
+                                                             {"Privileged", false}})},
+      {"Config",
+       {{"Labels", container.body.at("Labels")}, {"User", container.body.value("User", "")}}},
       {"NetworkSettings", {{"Networks", {{"bridge", Json::object()}}}}}};
   if (const auto change = records_.find(shortName(container.name)); change != records_.end()) {
     record.merge_patch(change->second);

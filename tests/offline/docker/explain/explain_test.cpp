@@ -25,7 +25,11 @@ TEST(Explain, TableHasALineForEachRuleInOrder) {
   const Policy policy = readPolicy(std::string_view(kPolicy));
   const std::string text = explainText(kPolicy);
   EXPECT_THAT(text, HasSubstr("policy  " + policy.digest + "\nlayers  iptables flower\n\n"));
-  const std::string table = text.substr(text.find("\n\n") + 2);
+  const std::size_t begin = text.find("\n\n") + 2;
+  const std::size_t end = text.find("\n\n", begin);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_THAT(text.substr(end), HasSubstr("establish denies besides: 0.0.0.0/8, this host's"));
+  const std::string table = text.substr(begin, end + 1 - begin);
   const auto lines = std::count(table.begin(), table.end(), '\n');
   EXPECT_EQ(static_cast<std::size_t>(lines), orderedRules(policy).size() + 1);
   const std::size_t metadata = table.find("169.254.169.254");

@@ -336,6 +336,8 @@ FaultyEngine::Answer FaultyEngine::perform(const Call& call) {
     return {};
   }
   const bool running = one->state == "running";
+  Json host{{"ReadonlyRootfs", true}, {"Privileged", false}};
+  host.update(one->body.at("HostConfig"));
   return {200, Json{{"Id", one->id},
                     {"Name", "/" + one->name},
                     {"Image", one->body.value("Image", "sha256:0")},
@@ -346,11 +348,9 @@ FaultyEngine::Answer FaultyEngine::perform(const Call& call) {
                       {"Pid", running ? 7 : 0},
                       {"ExitCode", one->status},
                       {"OOMKilled", false}}},
-                    {"HostConfig",
-                     {{"NetworkMode", one->body.at("HostConfig").at("NetworkMode")},
-                      {"ReadonlyRootfs", true},
-                      {"Privileged", false}}},
-                    {"Config", {{"Labels", one->body.at("Labels")}}},
+                    {"HostConfig", host},
+                    {"Config",
+                     {{"Labels", one->body.at("Labels")}, {"User", one->body.value("User", "")}}},
                     {"NetworkSettings", {{"Networks", {{"bridge", Json::object()}}}}}}
                    .dump()};
 }
