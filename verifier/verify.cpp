@@ -103,11 +103,12 @@ void compareFilters(const std::vector<FlowerFilter>& expected, const std::vector
   }
 }
 
-// A set may hold thousands.
-std::string shortText(const NetdevRule& rule) {
+// A set may hold thousands; what they are for says more.
+std::string shortText(const NetdevRule& rule, const std::string& why) {
   return rule.set.empty() ? describe(rule)
                           : "drop " + rule.set + " (" + std::to_string(rule.to.size()) +
-                                (rule.to.size() == 1 ? " prefix)" : " prefixes)");
+                                (rule.to.size() == 1 ? " prefix" : " prefixes") +
+                                (why.empty() ? "" : ": ") + why + ")";
 }
 
 // Reports each rule under its name: to the digest, and to the counters when it drops.
@@ -143,14 +144,17 @@ class Account {
     }
   }
 
-  void addNetdev(const std::vector<ReadNetdevRule>& rules) {
+  // A set has its reasons from the rule of `plan` at its place, when it is that rule.
+  void addNetdev(const std::vector<ReadNetdevRule>& rules, const std::vector<NetdevRule>& plan) {
     std::size_t number = 0;
     for (const ReadNetdevRule& read : rules) {
       digest_.update("netdev " + describe(read.rule) + "\n");
+      const bool asked = number < plan.size() && differences(read.rule, plan[number]).empty();
+      const std::string why = asked ? plan[number].why : "";
       ++number;
       if (read.rule.action == FilterAction::kDrop) {
         verdict_.drops.emplace_back(
-            "netdev #" + std::to_string(number) + " " + shortText(read.rule), read.packets);
+            "netdev #" + std::to_string(number) + " " + shortText(read.rule, why), read.packets);
       }
     }
   }
@@ -285,7 +289,7 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
   account.addRules("v4", rules.v4);
   account.addRules("v6", rules.v6);
   account.addFilters(filters.filters);
-  account.addNetdev(rules.netdev);
+  account.addNetdev(rules.netdev, plan.netdev.value_or(std::vector<NetdevRule>{}));
   account.addResolver(rules.resolver);
   account.finish(rules.complete && filters.complete);
 }

@@ -52,8 +52,17 @@ TEST_P(NetdevReadback, IsContainedAndCounted) {
   EXPECT_EQ(verdict.code, ExitCode::kDone) << reasons(verdict);
   EXPECT_EQ(verdict.netdev, renderPlan(policy(), link(GetParam())).netdev->size());
   EXPECT_TRUE(verdict.readback.has_value());
-  EXPECT_THAT(verdictText(verdict), HasSubstr("\"netdev #1 drop v4_1 (4 prefixes)\":0"));
+  EXPECT_THAT(verdictText(verdict), HasSubstr("\"netdev #1 drop v4_1 (4 prefixes: cloud metadata"));
   EXPECT_THAT(verdict.reach, HasSubstr("netdev, IPv4"));
+}
+
+// The plan's reasons are those of its own rules, and of no others.
+TEST_P(NetdevReadback, SaysNoReasonForARuleThatNobodyAskedFor) {
+  Plan plan = renderPlan(policy(), link(GetParam()));
+  plan.netdev->front().to.pop_back();
+  const Verdict verdict = judge(policy(), plan, readCapture(capture(GetParam())), false);
+  EXPECT_EQ(verdict.code, ExitCode::kRefused);
+  EXPECT_THAT(verdictText(verdict), HasSubstr("\"netdev #1 drop v4_1 (4 prefixes)\":0"));
 }
 
 std::string changed(std::string text, const std::string& from, const std::string& to, bool last) {

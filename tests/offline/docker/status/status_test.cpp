@@ -97,7 +97,7 @@ Status judged(ExitCode code) {
   status.verdict = {{"verdict", contained ? "contained" : "refused"},
                     {"reasons", contained ? Json::array() : Json({"a rule\nis missing"})},
                     {"unchecked", Json::array()},
-                    {"drops", {{"flower 103/0x5 drop 10.0.0.0/8", 3}, {"netdev #2 drop v4_1", 0}}}};
+                    {"drops", {{"flower 103/0x5 drop 10.0.0.0/8", 3}, {"netdev #2 drop v4_1 (9 prefixes: private)", 0}}}};
   return status;
 }
 
