@@ -124,17 +124,12 @@ TEST_F(Frames, WholePlanLetsNoWrappedFrameOut) {
   caseMeasured("frames.flower.wrapped", left_.ofAny());
 }
 
-constexpr std::array kShapesV4 = {Shape::kWhole, Shape::kOptions, Shape::kFragments};
-constexpr std::array kShapesV6 = {Shape::kWhole, Shape::kOptions, Shape::kDestinationOptions,
-                                  Shape::kFragments};
-
 template <class Check>
 void forEveryShape(std::string_view v4, std::string_view v6, const Check& check) {
-  for (const Shape shape : kShapesV4) {
-    check(v4, shape);
-  }
-  for (const Shape shape : kShapesV6) {
-    check(v6, shape);
+  for (const std::string_view to : {v4, v6}) {
+    for (const Shape shape : shapesTo(to)) {
+      check(to, shape);
+    }
   }
 }
 
@@ -166,12 +161,13 @@ TEST_F(Frames, EveryShapeReachesAnAllowedAddress) {
 // No filter that names a port matches a fragment, the first one included. A pinhole is therefore
 // shut for fragments: the safe side.
 TEST_F(Frames, PinholeIsShutForFragments) {
-  constexpr std::string_view kResolver = "192.0.2.53";
   constexpr std::uint16_t kDomain = 53;
   (void)contain(job_, kReferenceFlowerPolicy);
-  const std::string fragments = send(kResolver, Wrapping::kPlain, Shape::kFragments, kDomain);
-  EXPECT_TRUE(isReceived(send(kResolver, Wrapping::kPlain, Shape::kWhole, kDomain)));
-  EXPECT_FALSE(left(fragments));
+  for (const std::string_view to : {kResolverV4, kResolverV6}) {
+    const std::string fragments = send(to, Wrapping::kPlain, Shape::kFragments, kDomain);
+    EXPECT_TRUE(isReceived(send(to, Wrapping::kPlain, Shape::kWhole, kDomain))) << to;
+    EXPECT_FALSE(left(fragments)) << to;
+  }
   caseMeasured("frames.flower.pinhole", received_.ofEach());
   caseMeasured("frames.flower.pinhole-in-fragments", left_.ofAny());
 }

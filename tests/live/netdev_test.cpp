@@ -1,7 +1,6 @@
 // The third layer against senders that the other two do not stop: past the queueing discipline,
 // under a false protocol, as somebody else. Each row leaks first, without a plan and by the flower
 // layer alone; the proof of arrival and of silence is that of frames_test.cpp.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/if_ether.h>
 
@@ -25,7 +24,6 @@ constexpr std::uint16_t kUnknownProtocol = 0x88b5;
 constexpr std::array kWrappings = {
     Wrapping::kVlanZero, Wrapping::kServiceVlanZero, Wrapping::kDoubleVlanZero, Wrapping::kMpls,
     Wrapping::kPppoe,    Wrapping::kLlcSnap,         Wrapping::kUnknownType};
-constexpr std::array kShapes = {Shape::kWhole, Shape::kOptions, Shape::kFragments};
 
 class Netdev : public testing::Test {
  protected:
@@ -33,10 +31,11 @@ class Netdev : public testing::Test {
 
   std::string send(const RawSender& sender, std::string_view to,
                    std::optional<std::uint16_t> protocol = std::nullopt,
-                   Wrapping wrapping = Wrapping::kPlain, Shape shape = Shape::kWhole) {
+                   Wrapping wrapping = Wrapping::kPlain, Shape shape = Shape::kWhole,
+                   std::uint16_t port = kPort) {
     std::string cookie = "frame " + std::to_string(++serial_) + ".";
     for (const Bytes& frame : buildFrames(job_, {.to = std::string(to),
-                                                .port = kPort,
+                                                .port = port,
                                                 .cookie = cookie,
                                                 .shape = shape,
                                                 .wrapping = wrapping})) {
@@ -45,30 +44,23 @@ class Netdev : public testing::Test {
     return cookie;
   }
 
-  // A request for the gateway's address that says it comes from `sender`, the cookie behind it.
-  std::string sendArp(const std::string& sender, bool ownMac = true) {
-    std::string cookie = "arp " + std::to_string(++serial_) + ".";
-    Bytes frame(6, 0xff);
-    const auto append = [&frame](const auto& bytes) {
-      frame.insert(frame.end(), bytes.begin(), bytes.end());
-    };
-    Mac mac = job_.mac();
-    append(mac);
-    append(Bytes{0x08, 0x06, 0, 1, 0x08, 0, 6, 4, 0, 1});
-    mac[5] = static_cast<std::uint8_t>(mac[5] ^ (ownMac ? 0 : 1));
-    append(mac);
-    append(addressBytes(sender));
-    append(Bytes(6, 0));
-    append(addressBytes(std::string(kProxyAddress)));
-    append(cookie);
-    queued_.send(frame);
-    return cookie;
+  struct ArpSender {
+    const char* name;
+    std::string address;
+    Mac mac;
+  };
+  [[nodiscard]] std::vector<ArpSender> foreignArpSenders() const {
+    Mac otherMac = job_.mac();
+    otherMac[5] = static_cast<std::uint8_t>(otherMac[5] ^ 1U);
+    return {{"another address", std::string(kDeniedV4), job_.mac()},
+            {"the gateway's address", std::string(kProxyAddress), job_.mac()},
+            {"another MAC", job_.addressV4(), otherMac}};
   }
 
-  static Bytes addressBytes(const std::string& address) {
-    Bytes bytes(4);
-    EXPECT_EQ(inet_pton(AF_INET, address.c_str(), bytes.data()), 1) << address;
-    return bytes;
+  std::string sendArp(const std::string& address, const Mac& mac) {
+    std::string cookie = "arp " + std::to_string(++serial_) + ".";
+    queued_.send(buildArpRequest(job_, address, mac, cookie));
+    return cookie;
   }
 
   bool leaves(const std::string& cookie) { return tap_.waitFor(cookie, kPatience); }
@@ -148,18 +140,20 @@ TEST_F(Netdev, NoForgedProtocolOpensADeniedAddress) {
 
 TEST_F(Netdev, FlowerAloneLetsForeignArpOut) {
   (void)contain(job_, kFlowerPolicy);
-  EXPECT_TRUE(leaves(sendArp("10.9.8.7")));
+  Sightings seen;
+  for (const ArpSender& sender : foreignArpSenders()) {
+    EXPECT_TRUE(seen.note(leaves(sendArp(sender.address, sender.mac)))) << sender.name;
+  }
+  caseMeasured("netdev.flower-alone.foreign-arp", seen.ofEach());
 }
 
 TEST_F(Netdev, ArpLeavesAsTheJobItselfAlone) {
   (void)contain(job_, kNetdevPolicy);
-  const std::string foreign = sendArp("10.9.8.7");
-  const std::string gateway = sendArp(std::string(kProxyAddress));
-  const std::string otherMac = sendArp(job_.addressV4(), false);
-  EXPECT_TRUE(leaves(sendArp(job_.addressV4())));
-  EXPECT_FALSE(left(foreign));
-  EXPECT_FALSE(left(gateway));
-  EXPECT_FALSE(left(otherMac));
+  for (const ArpSender& sender : foreignArpSenders()) {
+    const std::string foreign = sendArp(sender.address, sender.mac);
+    EXPECT_TRUE(leaves(sendArp(job_.addressV4(), job_.mac())));
+    EXPECT_FALSE(left(foreign)) << sender.name;
+  }
   caseMeasured("netdev.foreign-arp", left_.ofAny());
 }
 
@@ -178,19 +172,40 @@ TEST_F(Netdev, AloneLetsNoWrappedFrameOut) {
 
 TEST_F(Netdev, AloneJudgesEveryShapeByItsDestination) {
   (void)contain(job_, kNetdevPolicy);
-  for (const Shape shape : kShapes) {
-    for (const std::string_view to : {kDeniedV4, kDeniedV6}) {
+  for (const std::string_view to : {kDeniedV4, kDeniedV6}) {
+    for (const Shape shape : shapesTo(to)) {
       const std::string cookie = send(queued_, to, std::nullopt, Wrapping::kPlain, shape);
       expectTheWireIsAlive();
       EXPECT_FALSE(left(cookie)) << name(shape) << " to " << to;
     }
-    for (const std::string_view to : {kAllowedV4, kAllowedV6}) {
+  }
+  for (const std::string_view to : {kAllowedV4, kAllowedV6}) {
+    for (const Shape shape : shapesTo(to)) {
       EXPECT_TRUE(isReceived(send(queued_, to, std::nullopt, Wrapping::kPlain, shape)))
           << name(shape) << " to " << to;
     }
   }
   caseMeasured("netdev.denied", left_.ofAny());
   caseMeasured("netdev.allowed", received_.ofEach());
+}
+
+// Only a first fragment has a port to match. It leaves for the port that is open; without the
+// others nobody receives a datagram.
+TEST_F(Netdev, PinholeIsShutForFragments) {
+  constexpr std::uint16_t kDomain = 53;
+  (void)contain(job_, kNetdevPolicy);
+  Sightings datagrams;
+  for (const std::string_view to : {kResolverV4, kResolverV6}) {
+    const std::string fragments =
+        send(queued_, to, std::nullopt, Wrapping::kPlain, Shape::kFragments, kDomain);
+    EXPECT_TRUE(
+        isReceived(send(queued_, to, std::nullopt, Wrapping::kPlain, Shape::kWhole, kDomain)))
+        << to;
+    EXPECT_FALSE(datagrams.note(host_.services().received(fragments))) << to;
+    EXPECT_EQ(tap_.count(fragments), 1U) << to;
+  }
+  caseMeasured("netdev.pinhole", received_.ofEach());
+  caseMeasured("netdev.pinhole-in-fragments", datagrams.ofAny());
 }
 
 }  // namespace
