@@ -6,8 +6,8 @@
 
 #include <functional>
 
+#include "base/digest.hpp"
 #include "tests/live/fixture/containment.hpp"
-#include "tests/live/fixture/kernel_modules.hpp"
 #include "tests/live/fixture/policies.hpp"
 #include "tests/live/fixture/snapshot.hpp"
 
@@ -69,6 +69,17 @@ TEST_F(Plans, DigestOfAnotherPlanIsRefused) {
   };
   const std::string foreign = digest(prepare(job_, kEmptyDenyPolicy).plan);
   expectRefusal(job_, replaced(rendered_.plan, digest(rendered_.plan), foreign), 2, "digest");
+}
+
+// A plan in all but its rules: no digest, no field and no type is what is wrong with it.
+TEST_F(Plans, WellFormedPlanWithoutARuleIsRefused) {
+  Json plan = Json::parse(rendered_.plan);
+  for (const char* layer : {"digest", "flower", "netdev"}) {
+    ASSERT_EQ(plan.erase(layer), 1U) << layer;
+  }
+  plan.at("iptables") = {{"v4", Json::array()}, {"v6", Json::array()}};
+  plan["digest"] = sha256Hex(plan.dump());
+  expectRefusal(job_, plan.dump(), 4, "no rule");
 }
 
 TEST_F(Plans, PlanOfAnotherNamespaceIsRefused) {
@@ -149,69 +160,6 @@ TEST(Programs, NamespaceThatIsNotAContainersIsRefused) {
   const Finished hostSide = probe(host.netns());
   EXPECT_EQ(hostSide.exit, 7) << hostSide.summary();
 }
-
-void loadEverything() {
-  Host host;
-  const Job job(host);
-  (void)contain(job, kReferencePolicy);
-}
-
-// A kernel that has no clsact filters, such as a Firecracker guest's: the policy does without.
-TEST(WithoutFlower, TheOtherTwoLayersHoldThePolicy) {
-  constexpr const char* kPolicy = R"({"version": 1, "layers": ["iptables", "netdev"]})";
-  loadEverything();
-  Host host;
-  const Job job(host);
-  const Rendered rendered = prepare(job, kPolicy);
-  const ModuleAbsent classifier("cls_flower");
-  const ModuleAbsent action("act_gact");
-  const Finished refused = applyPlan(job.netns(), prepare(job, kReferencePolicy).plan);
-  EXPECT_EQ(refused.exit, 6) << refused.summary();
-  EXPECT_THAT(refused.lastErrorLine(), HasSubstr("layers"));
-
-  const Finished applied = applyPlan(job.netns(), rendered.plan);
-  ASSERT_TRUE(applied.ok()) << applied.summary();
-  const Verdict verdict = verify(job.netns(), kPolicy, rendered.link);
-  EXPECT_TRUE(verdict.contained()) << verdict;
-}
-
-struct Missing {
-  const char* module;
-  const char* named;
-};
-
-void PrintTo(const Missing& missing, std::ostream* out) { *out << missing.module; }
-
-class MissingMechanism : public testing::TestWithParam<Missing> {};
-
-// A kernel that cannot load the module is a kernel that was built without it.
-TEST_P(MissingMechanism, IsNamedAndNothingIsTouched) {
-  loadEverything();
-  Host host;
-  const Job job(host);
-  const Rendered rendered = prepare(job, kReferencePolicy);
-  const std::string before = snapshot(job);
-  Finished refused;
-  {
-    const ModuleAbsent absent(GetParam().module);
-    refused = applyPlan(job.netns(), rendered.plan);
-  }
-  EXPECT_EQ(refused.exit, 6) << refused.summary();
-  EXPECT_THAT(refused.lastErrorLine(), HasSubstr(GetParam().named));
-  EXPECT_EQ(refused.out, "");
-  EXPECT_EQ(snapshot(job), before);
-  const Finished applied = applyPlan(job.netns(), rendered.plan);
-  EXPECT_TRUE(applied.ok()) << "with the module: " << applied.summary();
-  EXPECT_TRUE(verify(job.netns(), kReferencePolicy, rendered.link).contained());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Kernel, MissingMechanism,
-    testing::Values(Missing{"cls_flower", "cls_flower"}, Missing{"act_gact", "act_gact"},
-                    Missing{"sch_ingress", "sch_ingress"}, Missing{"xt_LOG", "LOG"},
-                    Missing{"xt_hl", "hl"}, Missing{"nft_limit", "rule 1 of"},
-                    Missing{"nft_compat", "nft_compat"}, Missing{"nf_tables", "nf_tables"}),
-    [](const auto& one) { return std::string(one.param.module); });
 
 }  // namespace
 }  // namespace vethgate::live

@@ -23,7 +23,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience{5};
-constexpr const char* kWithoutFlower = R"({"version": 1, "layers": ["iptables", "netdev"]})";
 
 bool kernelHasTcx() {
   utsname name{};
@@ -115,7 +114,7 @@ TEST_F(Tcx, ProgramOnIngressIsRefused) {
 
 // A frame that a program sends on skips the nf_tables egress chain of the link that it is sent to.
 TEST_F(Tcx, ProgramOnTheLoopbackCanLeadPastTheNetdevLayerAndIsRefused) {
-  const Rendered rendered = contain(job_, kWithoutFlower);
+  const Rendered rendered = contain(job_, kWithoutFlowerPolicy);
   EXPECT_TRUE(isStopped(send(sender_, kDeniedV4)));
   EXPECT_TRUE(isStopped(send(loopback_, kDeniedV4)));
   auto program = attach("lo", TcxProgram::Hook::kEgress, kJobLink);
