@@ -16,27 +16,38 @@ namespace {
 
 using testing::HasSubstr;
 
-// The drop of 10.0.0.0/8 in both layers: what a change is made to.
+constexpr const char* kPrefix = "10.0.0.0/8";
+constexpr const char* kPrefixV6 = "fc00::/7";
+// The same as nft writes them, each an element of a set.
+constexpr const char* kElement = "0x0a000000-0x0affffff,\n";
+constexpr const char* kElementV6 =
+    "0xfc000000000000000000000000000000-0xfdffffffffffffffffffffffffffffff,\n";
+
+// The drop of one prefix, in the two layers that write it as a rule of its own: what a change is
+// made to.
 struct Victim {
+  bool v6;
   std::string pref;
   std::string handle;
   std::string rule;  // its number in OUTPUT, from 1
+
+  [[nodiscard]] std::string place() const {
+    return std::string("iptables ") + (v6 ? "v6" : "v4") + " #" + rule + ":";
+  }
 };
 
-constexpr const char* kPrefix = "10.0.0.0/8";
-
-Victim findVictim(const std::string& planText) {
+Victim findVictim(const std::string& planText, const std::string& prefix) {
   const Json plan = Json::parse(planText);
-  Victim victim;
+  Victim victim{.v6 = prefix == kPrefixV6, .pref = {}, .handle = {}, .rule = {}};
   for (const Json& filter : plan.at("flower")) {
-    if (filter.value("to", "") == kPrefix) {
+    if (filter.value("to", "") == prefix) {
       victim.pref = std::to_string(filter.at("pref").get<int>());
       victim.handle = std::to_string(filter.at("handle").get<int>());
     }
   }
-  const Json& rules = plan.at("iptables").at("v4");
+  const Json& rules = plan.at("iptables").at(victim.v6 ? "v6" : "v4");
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (rules[i].value("to", "") == kPrefix && rules[i].at("target") == "DROP") {
+    if (rules[i].value("to", "") == prefix && rules[i].at("target") == "DROP") {
       victim.rule = std::to_string(i + 1);
     }
   }
@@ -52,15 +63,18 @@ struct Change {
   const char* name;
   std::function<void(const Job&, const Victim&, const Rendered&)> make;
   std::vector<const char*> named;  // in the reasons
+  const char* prefix = kPrefix;    // the victim's
 };
 
 void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
 
-// `tc filter VERB dev eth0 HOOK protocol ip pref P [chain C] handle H flower REST`
+// `tc filter VERB dev eth0 HOOK protocol ip|ipv6 pref P [chain C] handle H flower REST`
 void filter(const Job& job, const Victim& victim, const char* verb, const Words& rest,
             const char* hook = "egress", const char* chain = "0") {
-  Words argv{"tc",   "filter",    verb,    "dev", kJobLink, hook,          "protocol", "ip",
-             "pref", victim.pref, "chain", chain, "handle", victim.handle, "flower"};
+  Words argv{"tc",     "filter",      verb,       "dev",
+             kJobLink, hook,          "protocol", victim.v6 ? "ipv6" : "ip",
+             "pref",   victim.pref,   "chain",    chain,
+             "handle", victim.handle, "flower"};
   argv.insert(argv.end(), rest.begin(), rest.end());
   tool(job, argv);
 }
@@ -87,7 +101,7 @@ std::function<void(const Job&, const Victim&, const Rendered&)> newFilter(
 
 std::function<void(const Job&, const Victim&, const Rendered&)> newRule(Words rest) {
   return [rest = std::move(rest)](const Job& job, const Victim& victim, const Rendered&) {
-    Words argv{"iptables-nft", "-R", "OUTPUT", victim.rule};
+    Words argv{victim.v6 ? "ip6tables-nft" : "iptables-nft", "-R", "OUTPUT", victim.rule};
     argv.insert(argv.end(), rest.begin(), rest.end());
     tool(job, argv);
   };
@@ -96,6 +110,30 @@ std::function<void(const Job&, const Victim&, const Rendered&)> newRule(Words re
 std::function<void(const Job&, const Victim&, const Rendered&)> nft(std::string script) {
   return [script = std::move(script)](const Job& job, const Victim&, const Rendered&) {
     tool(job, {"nft", "-f", "-"}, script);
+  };
+}
+
+void deleteFilter(const Job& job, const Victim& victim, const Rendered&) {
+  filter(job, victim, "del", {});
+}
+
+void deleteRule(const Job& job, const Victim& victim, const Rendered&) {
+  tool(job, {victim.v6 ? "ip6tables-nft" : "iptables-nft", "-D", "OUTPUT", victim.rule});
+}
+
+// Our own table made anew in one transaction, with one line of it changed: what is in its sets
+// cannot be changed while a rule looks them up.
+std::function<void(const Job&, const Victim&, const Rendered&)> newTable(std::string from,
+                                                                         std::string to) {
+  return [from = std::move(from), to = std::move(to)](const Job& job, const Victim&,
+                                                      const Rendered& rendered) {
+    std::string text = render(rendered.policy, rendered.link, "nft").out;
+    const std::size_t at = text.find(from);
+    if (at == std::string::npos) {
+      throw std::runtime_error("no such line in the table: " + from);
+    }
+    text.replace(at, from.size(), to);
+    tool(job, {"nft", "-f", "-"}, "delete table netdev vethgate\n" + text);
   };
 }
 
@@ -147,11 +185,8 @@ void moveToASharedBlock(const Job& job, const Victim&, const Rendered& rendered)
 std::vector<Change> changes() {
   return {
       // The veth's filters.
-      {"FilterDeleted",
-       [](const Job& job, const Victim& victim, const Rendered&) {
-         filter(job, victim, "del", {});
-       },
-       {kPrefix}},
+      {"FilterDeleted", deleteFilter, {kPrefix}},
+      {"FilterDeletedV6", deleteFilter, {kPrefixV6}, kPrefixV6},
       {"FilterFlippedToPass", newFilter({"dst_ip", kPrefix, "action", "gact", "pass"}), {"pass"}},
       {"FilterInChain7",
        newFilter({"dst_ip", kPrefix, "action", "gact", "drop"}, "egress", "7"),
@@ -172,6 +207,10 @@ std::vector<Change> changes() {
       {"FilterNarrowedToTcp",
        newFilter({"ip_proto", "tcp", "dst_ip", kPrefix, "action", "gact", "drop"}),
        {"protocol is 6"}},
+      {"FilterNarrowedToTcpV6",
+       newFilter({"ip_proto", "tcp", "dst_ip", kPrefixV6, "action", "gact", "drop"}),
+       {"protocol is 6"},
+       kPrefixV6},
       {"FilterNarrowedToASource",
        newFilter({"src_ip", "172.31.0.11", "dst_ip", kPrefix, "action", "gact", "drop"}),
        {"SRC"}},
@@ -208,20 +247,25 @@ std::vector<Change> changes() {
       {"RuleNarrowedToTcp",
        newRule({"-d", kPrefix, "-p", "tcp", "-j", "DROP"}),
        {kVictimsRule, "protocol is 6"}},
+      {"RuleNarrowedToTcpV6",
+       newRule({"-d", kPrefixV6, "-p", "tcp", "-j", "DROP"}),
+       {kVictimsRule, "protocol is 6"},
+       kPrefixV6},
       {"RuleNarrowedToASource",
        newRule({"-s", "172.31.0.11", "-d", kPrefix, "-j", "DROP"}),
        {kVictimsRule}},
       {"RuleNarrowedToALink", newRule({"-o", "eth1", "-d", kPrefix, "-j", "DROP"}), {kVictimsRule}},
       {"RuleReplacedByReturn", newRule({"-d", kPrefix, "-j", "RETURN"}), {kVictimsRule}},
       {"RuleReplacedByAccept", newRule({"-d", kPrefix, "-j", "ACCEPT"}), {kVictimsRule, "accept"}},
+      {"RuleReplacedByAcceptV6",
+       newRule({"-d", kPrefixV6, "-j", "ACCEPT"}),
+       {kVictimsRule, "accept"},
+       kPrefixV6},
       {"RuleReplacedByAShorterPrefix",
        newRule({"-d", "10.0.0.0/9", "-j", "DROP"}),
        {kVictimsRule, "10.0.0.0/9"}},
-      {"RuleDeleted",
-       [](const Job& job, const Victim& victim, const Rendered&) {
-         tool(job, {"iptables-nft", "-D", "OUTPUT", victim.rule});
-       },
-       {kPrefix}},
+      {"RuleDeleted", deleteRule, {kPrefix}},
+      {"RuleDeletedV6", deleteRule, {kPrefixV6}, kPrefixV6},
       {"AcceptInserted", command({"iptables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
       {"AcceptInsertedV6", command({"ip6tables-nft", "-I", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
       {"AcceptAppended", command({"iptables-nft", "-A", "OUTPUT", "-j", "ACCEPT"}), {"accept"}},
@@ -233,6 +277,26 @@ std::vector<Change> changes() {
       {"NatTable", command({"iptables-nft", "-t", "nat", "-N", "OTHER"}), {"nat"}},
       {"LegacyTable", command({"iptables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}), {"legacy"}},
       {"LegacyTableV6", command({"ip6tables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}), {"legacy"}},
+
+      // Our own table of the egress hook.
+      {"EgressChainFlushed",
+       nft("flush chain netdev vethgate egress\n"),
+       {"netdev: 0 rules are there"}},
+      {"EgressAcceptInserted",
+       nft("insert rule netdev vethgate egress counter accept\n"),
+       {"netdev #1: ", "pass"}},
+      {"EgressPolicyChanged",
+       nft("chain netdev vethgate egress { policy accept; }\n"),
+       {"NFTA_CHAIN_POLICY"}},
+      {"EgressElementDeleted", newTable(kElement, ""), {"destinations lack", kPrefix}},
+      {"EgressElementDeletedV6", newTable(kElementV6, ""), {"destinations lack", kPrefixV6}},
+      {"EgressDropTurnedRound",
+       newTable("@v4_2 counter drop", "@v4_2 counter accept"),
+       {"netdev #", "action is pass"}},
+      {"EgressArpOfAnybody",
+       newTable("@ll,96,64 0x0806000108000604 ",
+                "@ll,96,64 0x0806000108000604 counter accept\n@ll,96,64 0x0806000108000604 "),
+       {"netdev", "arp"}},
 
       // nf_tables in any family.
       {"OutputChainInTableInet",
@@ -252,7 +316,6 @@ std::vector<Change> changes() {
       {"Flowtable",
        nft("add flowtable ip filter other { hook ingress priority 0; devices = { eth0 }; }\n"),
        {"other"}},
-
   };
 }
 
@@ -262,13 +325,12 @@ TEST_P(Tampered, IsRefusedByName) {
   Host host;
   const Job job(host);
   const Rendered rendered = contain(job, kReferencePolicy);
-  const Victim victim = findVictim(rendered.plan);
+  const Victim victim = findVictim(rendered.plan, GetParam().prefix);
   GetParam().make(job, victim, rendered);
   const Verdict verdict = verify(job.netns(), rendered.policy, rendered.link);
   EXPECT_TRUE(verdict.refused()) << verdict;
   for (const char* word : GetParam().named) {
-    const std::string expected =
-        word == kVictimsRule ? "iptables v4 #" + victim.rule + ":" : std::string(word);
+    const std::string expected = word == kVictimsRule ? victim.place() : std::string(word);
     EXPECT_THAT(verdict.reasons(), HasSubstr(expected));
   }
 }
