@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::uint16_t kPort = 9999;
+constexpr int kNameWidth = 36;
 
 struct Kind {
   const char* name;
@@ -29,7 +30,9 @@ struct Kind {
   bool bypass = false;
   std::optional<std::uint16_t> protocol = {};  // what the sender calls it
   const char* outer = "";
+  bool gre = false;
   bool stoppedByFlower = true;
+  bool foreignArp = false;  // a request that says it comes from `to`, in place of a packet
 };
 
 std::vector<Kind> kinds() {
@@ -42,20 +45,44 @@ std::vector<Kind> kinds() {
       {"IPv6 in fragments", v6, Wrapping::kPlain, Shape::kFragments},
       {"IPv4 with options", v4, Wrapping::kPlain, Shape::kOptions},
       {"IPv6 with options", v6, Wrapping::kPlain, Shape::kOptions},
-      {"802.1Q VLAN 0", v4, Wrapping::kVlanZero},
-      {"802.1ad VLAN 0", v4, Wrapping::kServiceVlanZero},
-      {"QinQ 0/0", v4, Wrapping::kDoubleVlanZero},
-      {"MPLS", v4, Wrapping::kMpls},
-      {"PPPoE", v4, Wrapping::kPppoe},
-      {"LLC/SNAP", v4, Wrapping::kLlcSnap},
-      {"ethertype 0x88b5", v4, Wrapping::kUnknownType},
+      {"IPv6 with destination options", v6, Wrapping::kPlain, Shape::kDestinationOptions},
+      {"IPv4 in 802.1Q VLAN 0", v4, Wrapping::kVlanZero},
+      {"IPv6 in 802.1Q VLAN 0", v6, Wrapping::kVlanZero},
+      {"IPv4 in 802.1ad VLAN 0", v4, Wrapping::kServiceVlanZero},
+      {"IPv6 in 802.1ad VLAN 0", v6, Wrapping::kServiceVlanZero},
+      {"IPv4 in QinQ 0/0", v4, Wrapping::kDoubleVlanZero},
+      {"IPv6 in QinQ 0/0", v6, Wrapping::kDoubleVlanZero},
+      {"IPv4 in MPLS", v4, Wrapping::kMpls},
+      {"IPv6 in MPLS", v6, Wrapping::kMpls},
+      {"IPv4 in PPPoE", v4, Wrapping::kPppoe},
+      {"IPv6 in PPPoE", v6, Wrapping::kPppoe},
+      {"IPv4 in LLC/SNAP", v4, Wrapping::kLlcSnap},
+      {"IPv6 in LLC/SNAP", v6, Wrapping::kLlcSnap},
+      {"IPv4 in ethertype 0x88b5", v4, Wrapping::kUnknownType},
+      {"IPv6 in ethertype 0x88b5", v6, Wrapping::kUnknownType},
       {.name = "IPIP to an allowed address", .to = v4, .outer = kAllowedV4.data()},
       {.name = "6in4 to an allowed address", .to = v6, .outer = kAllowedV4.data()},
-      {.name = "past the queueing discipline", .to = v4, .bypass = true, .stoppedByFlower = false},
+      {.name = "4in6 to an allowed address", .to = v4, .outer = kAllowedV6.data()},
+      {.name = "6in6 to an allowed address", .to = v6, .outer = kAllowedV6.data()},
+      {.name = "IPv4 in GRE over IPv4", .to = v4, .outer = kAllowedV4.data(), .gre = true},
+      {.name = "IPv6 in GRE over IPv6", .to = v6, .outer = kAllowedV6.data(), .gre = true},
+      {.name = "IPv4 past the queueing discipline",
+       .to = v4,
+       .bypass = true,
+       .stoppedByFlower = false},
+      {.name = "IPv6 past the queueing discipline",
+       .to = v6,
+       .bypass = true,
+       .stoppedByFlower = false},
       {.name = "IPv4 that is called ARP",
        .to = v4,
        .protocol = std::uint16_t{ETH_P_ARP},
        .stoppedByFlower = false},
+      {.name = "IPv6 that is called ARP",
+       .to = v6,
+       .protocol = std::uint16_t{ETH_P_ARP},
+       .stoppedByFlower = false},
+      {.name = "ARP in another's name", .to = v4, .stoppedByFlower = false, .foreignArp = true},
   };
 }
 
@@ -70,6 +97,19 @@ constexpr std::array kColumns{
     Column{"netdev", R"({"version": 1, "layers": ["netdev"]})"},
     Column{"all three", R"({"version": 1})"},
 };
+
+std::vector<Bytes> framesOf(const Kind& kind, const Job& job, const std::string& cookie) {
+  if (kind.foreignArp) {
+    return {buildArpRequest(job, kind.to, job.mac(), cookie)};
+  }
+  return buildFrames(job, {.to = kind.to,
+                           .port = kPort,
+                           .cookie = cookie,
+                           .shape = kind.shape,
+                           .wrapping = kind.wrapping,
+                           .outer = kind.outer,
+                           .gre = kind.gre});
+}
 
 // OUTPUT never sees a frame.
 bool leavesAsExpected(const Kind& kind, std::string_view column) {
@@ -96,12 +136,7 @@ TEST(Matrix, OfLayersAndFrames) {
     std::size_t row = 0;
     for (const Kind& kind : kinds()) {
       const std::string cookie = "matrix " + std::to_string(++serial) + ".";
-      for (const Bytes& frame : buildFrames(job, {.to = kind.to,
-                                                 .port = kPort,
-                                                 .cookie = cookie,
-                                                 .shape = kind.shape,
-                                                 .wrapping = kind.wrapping,
-                                                 .outer = kind.outer})) {
+      for (const Bytes& frame : framesOf(kind, job, cookie)) {
         (kind.bypass ? bypass : queued).send(frame, kind.protocol);
       }
       const std::string alive = "alive " + std::to_string(++serial) + ".";
@@ -115,12 +150,12 @@ TEST(Matrix, OfLayersAndFrames) {
       table[row++].push_back(left ? "leaves" : "-");
     }
   }
-  std::cout << std::left << std::setw(32) << "to a denied address";
+  std::cout << std::left << std::setw(kNameWidth) << "to a denied address";
   for (const Column& column : kColumns) {
     std::cout << std::setw(11) << column.name;
   }
   for (const std::vector<std::string>& row : table) {
-    std::cout << "\n" << std::setw(32) << row.front();
+    std::cout << "\n" << std::setw(kNameWidth) << row.front();
     for (std::size_t i = 1; i < row.size(); ++i) {
       std::cout << std::setw(11) << row[i];
     }
