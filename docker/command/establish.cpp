@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <exception>
 
@@ -51,7 +53,13 @@ int runEstablish(const std::string& socket, const std::string& image) {
       readRequest(readAll(STDIN_FILENO, "request", kMaxDocumentBytes), image);
   const Signals& signals = takeSignals();
   const Engine removing(socket, &signals.second);
-  const Established made = establish(Engine(socket, &signals.first), removing, request, unixNow());
+  // What is late with making is as late with removing: docker keeps a container's lock while it
+  // starts it, and answers nothing about it before.
+  const TimeLimits limits{
+      .attempt = request.within,
+      .removal = std::max<std::chrono::milliseconds>(kRemovalTime, request.within)};
+  const Established made =
+      establish(Engine(socket, &signals.first), removing, request, unixNow(), limits);
   try {
     writeAnswer(answerText(request, made), signals.first);
   } catch (const Failure& failure) {

@@ -26,13 +26,14 @@ namespace {
 
 constexpr const char* kImage = "vethgate:" VETHGATE_VERSION;
 
-int runRelease(const std::string& socket, const std::string& owner, const std::string& job) {
+int runRelease(const std::string& socket, const std::string& owner, const std::string& job,
+               std::uint64_t within) {
   static_cast<void>(checkedId(owner, "--owner"));
   static_cast<void>(checkedId(job, "JOB"));
   const Engine engine(socket);
   // Removal is patient with an engine that does not answer; a wrong path is said at once.
   engine.ping(Deadline::after(kRemovalTime));
-  const std::size_t removed = release(engine, owner, job);
+  const std::size_t removed = release(engine, owner, job, std::chrono::seconds(within));
   writeAll(STDOUT_FILENO, R"({"released":)" + std::to_string(removed) + "}\n");
   return static_cast<int>(ExitCode::kDone);
 }
@@ -56,6 +57,10 @@ int run(int argc, char** argv) {
       command("release", "removes every container of a job, if there are any");
   releasing->add_option("JOB", job, "the job's id")->required();
   releasing->add_option("--owner", owner, "whose job it is")->required();
+  auto within = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(kRemovalTime).count());
+  releasing->add_option("--within", within, "seconds that it may take, 30")
+      ->check(CLI::Range(std::uint64_t{1}, static_cast<std::uint64_t>(kLongestAttempt.count())));
   StatusOptions status;
   CLI::App* const looking =
       command("status", "reads the answer of establish, and judges the job's namespace again");
@@ -136,7 +141,7 @@ int run(int argc, char** argv) {
     sweeping.owner = owner;
     return *sweep ? runSweep(sweeping) : runReap(sweeping);
   }
-  return *establishing ? runEstablish(socket, kImage) : runRelease(socket, owner, job);
+  return *establishing ? runEstablish(socket, kImage) : runRelease(socket, owner, job, within);
 }
 
 }  // namespace

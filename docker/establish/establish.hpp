@@ -19,7 +19,7 @@ namespace vethgate::docker {
 // How long either may take.
 struct TimeLimits {
   // From the first call to the answer, if the job's own deadline is not nearer.
-  std::chrono::milliseconds attempt{120'000};
+  std::chrono::milliseconds attempt = kAttemptTime;
   // For removing what a failed attempt left, beyond the attempt's own time.
   std::chrono::milliseconds removal = kRemovalTime;
   // Within that, for a container whose create was never answered: how long it must stay away.

@@ -54,6 +54,10 @@ EstablishRequest readRequest(std::string_view text, const std::string& image) {
   }
   request.deadline = asInteger(reader.required("deadline"), reader.pathOf("deadline"), 1,
                                std::numeric_limits<std::int64_t>::max());
+  if (const Json* within = reader.optional("within")) {
+    request.within = std::chrono::seconds(asInteger(
+        *within, reader.pathOf("within"), 1, static_cast<std::uint64_t>(kLongestAttempt.count())));
+  }
   request.holderImage = request.helperImage = image;
   if (const Json* images = reader.optional("images")) {
     ObjectReader names(*images, reader.pathOf("images"));

@@ -2,6 +2,7 @@
 // measured. Pure; it must not know the engine's calls.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,11 @@
 
 namespace vethgate::docker {
 
+// How long establishing may take unless the request says otherwise, and at most. An engine works on
+// all that it is asked for at once, so where many jobs begin together each of them is late.
+inline constexpr std::chrono::seconds kAttemptTime{120};
+inline constexpr std::chrono::seconds kLongestAttempt{900};
+
 // NOLINTNEXTLINE(bugprone-exception-escape): of its move, and nlohmann's own is noexcept
 struct EstablishRequest {
   std::string job;    // [a-zA-Z0-9][a-zA-Z0-9_.-]*, at most 64 characters, as is `owner`
@@ -20,13 +26,14 @@ struct EstablishRequest {
   std::string holderImage;
   std::string helperImage;
   std::uint64_t deadline = 0;  // unix second by which the job has ended
-  Json policy;                 // as it was written
+  std::chrono::seconds within = kAttemptTime;
+  Json policy;  // as it was written
   bool usesHostGateway = false;
 };
 
-// {"version": 1, "job", "owner", "network", "deadline", "policy", "images": {"holder", "helper"}};
-// without `images` both are `image`. Everything that can be refused without the engine is refused
-// here (kBadInput), the policy included.
+// {"version": 1, "job", "owner", "network", "deadline", "within", "policy", "images": {"holder",
+// "helper"}}; `within` in seconds, may be left out; without `images` both are `image`. Everything
+// that can be refused without the engine is refused here (kBadInput), the policy included.
 [[nodiscard]] EstablishRequest readRequest(std::string_view text, const std::string& image);
 [[nodiscard]] const std::string& checkedId(const std::string& text, const std::string& path);
 

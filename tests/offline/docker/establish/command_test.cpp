@@ -203,6 +203,20 @@ TEST_F(Command, ASecondSignalEndsTheRemoval) {
   }
 }
 
+// And not the time that is taken where a request names none, which is longer than this patience.
+TEST_F(Command, TheRequestsOwnTimeEndsIt) {
+  engine_.fail("run verify", Fault::kSilence);
+  Json document = Json::parse(request());
+  document["within"] = 2;
+  const Deadline patience = Deadline::after(kAttemptTime / 2);
+  Establishing process(engine_.socket());
+  process.give(document.dump());
+  EXPECT_EQ(process.wait(), 10) << process.complaint;
+  EXPECT_FALSE(patience.passed());
+  EXPECT_THAT(process.complaint, HasSubstr("the deadline passed"));
+  EXPECT_THAT(engine_.names(), IsEmpty());
+}
+
 // Until the request is complete nothing exists that would have to be removed first.
 TEST_F(Command, ASignalBeforeTheRequestIsCompleteEndsItAtOnce) {
   Establishing process(engine_.socket());

@@ -22,6 +22,7 @@ TEST(ReadRequest, TakesWhatIsAsked) {
   EXPECT_EQ(request.owner, "worker-1");
   EXPECT_EQ(request.network, "jobs");
   EXPECT_EQ(request.deadline, test::kJobDeadline);
+  EXPECT_EQ(request.within, kAttemptTime);
   EXPECT_EQ(request.holderImage, kImageName);
   EXPECT_EQ(request.helperImage, kImageName);
   EXPECT_EQ(request.policy, requestDocument().at("policy"));
@@ -30,7 +31,9 @@ TEST(ReadRequest, TakesWhatIsAsked) {
   Json document = requestDocument();
   document["images"] = {{"holder", "hold:1"}, {"helper", "registry:5000/help@sha256:0"}};
   document["policy"] = {{"version", 1}};
+  document["within"] = 900;
   const EstablishRequest other = readRequest(document.dump(), kImageName);
+  EXPECT_EQ(other.within, kLongestAttempt);
   EXPECT_EQ(other.holderImage, "hold:1");
   EXPECT_EQ(other.helperImage, "registry:5000/help@sha256:0");
   EXPECT_FALSE(other.usesHostGateway);
@@ -81,6 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ANegativeDeadline", with("deadline", -1), "deadline"},
         Row{"ADeadlineInWords", with("deadline", "1700000600"), "deadline"},
         Row{"ADeadlineBeyond63Bits", with("deadline", std::uint64_t{1} << 63U), "deadline"},
+        Row{"NoTimeToEstablishWithin", with("within", 0), "within"},
+        Row{"ALongTimeToEstablishWithin", with("within", 901), "within"},
         Row{"ImagesThatAreAText", with("images", "vethgate:1"), "images"},
         Row{"OneImage", with("images", {{"holder", "hold:1"}}), "helper"},
         Row{"AnImageMore", with("images", {{"holder", "a"}, {"helper", "b"}, {"job", "c"}}), "job"},
