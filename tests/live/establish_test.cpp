@@ -5,6 +5,7 @@
 
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/evidence.hpp"
+#include "tests/live/fixture/runtime.hpp"
 #include "tests/live/on_engine.hpp"
 
 namespace vethgate::live {
@@ -41,10 +42,20 @@ TEST_F(EngineEstablish, StatusJudgesTheNamespaceAgain) {
   EXPECT_EQ(clean.exit, 0) << clean.summary();
   EXPECT_THAT(clean.out, HasSubstr("verdict       contained\ndropped       nothing so far\n"));
   // What a job lost is counted by the rule that stopped it.
-  const PayloadReport report =
-      site().run("looked-at-job", "runc", "container:" + id, {std::string(kDeniedTcp)}, {"--rm"});
-  caseMeasured("establish.runc.denied", report.outcome(kDeniedTcp));
-  EXPECT_EQ(report.outcome(kDeniedTcp), Outcome::kRefused) << report;
+  const std::vector<std::string> targets{std::string(kAllowedTcp), std::string(kDeniedTcp)};
+  expectAliveForOthers(site(), site().network(), targets);
+  const auto expectHeld = [](const std::string& rows, const PayloadReport& report) {
+    caseMeasured(rows + ".allowed", report.outcome(kAllowedTcp));
+    caseMeasured(rows + ".denied", report.outcome(kDeniedTcp));
+    EXPECT_EQ(report.outcome(kAllowedTcp), Outcome::kConnected) << report;
+    EXPECT_EQ(report.outcome(kDeniedTcp), Outcome::kRefused) << report;
+  };
+  expectHeld("establish.runc",
+             site().run("looked-at-job", "runc", "container:" + id, targets, {"--rm"}));
+  // A bundle that the engine knows nothing of.
+  const std::string netns = "/proc/" + std::to_string(site().engine().pidOf(id)) + "/ns/net";
+  expectHeld("establish.bundle", runBundle(Runtime::kRunc, netns, targets));
+  expectAliveAfterwards(site(), targets);
   const Finished after = site().vethgate(forPrograms, answer.dump());
   EXPECT_EQ(after.exit, 0) << after.summary();
   const Json document = Json::parse(after.out);
@@ -58,8 +69,7 @@ TEST_F(EngineEstablish, StatusJudgesTheNamespaceAgain) {
 
   // One rule less, by the hand of whoever is root in that namespace.
   runOrThrow(
-      {.argv = {"nsenter", "--net=/proc/" + std::to_string(site().engine().pidOf(id)) + "/ns/net",
-                "nft", "flush", "chain", "ip", "filter", "OUTPUT"}});
+      {.argv = {"nsenter", "--net=" + netns, "nft", "flush", "chain", "ip", "filter", "OUTPUT"}});
   const Finished tampered = site().vethgate(question, answer.dump());
   EXPECT_EQ(tampered.exit, 8) << tampered.summary();
   EXPECT_THAT(tampered.out, HasSubstr("verdict       refused\nreason "));
