@@ -205,6 +205,7 @@ class PolicyReader {
     const Json* given = reader_.optional("deny");
     const std::string path = reader_.pathOf("deny");
     const Json& list = given == nullptr ? standard : asArray(*given, path);
+    policy_.denyWords.given = given != nullptr;
     for (const Prefix& host : metadataHosts()) {
       denied_.insert(host);
     }
@@ -216,6 +217,10 @@ class PolicyReader {
         for (const Prefix& prefix : text == "private" ? privatePrefixes() : transitionPrefixes()) {
           denyPrefix(prefix, text == "private" ? "private" : "transition");
         }
+        if (given != nullptr) {
+          (text == "private" ? policy_.denyWords.privateSet : policy_.denyWords.transitionSet) =
+              true;
+        }
         canonical.push_back(text);
         continue;
       }
@@ -224,6 +229,7 @@ class PolicyReader {
         badInput(place + " is " + prefix.shortText() + ", but loopback is never denied");
       }
       denyPrefix(prefix, "denied");
+      policy_.denyWords.prefixes.push_back(prefix);
       canonical.push_back(prefix.text());
     }
   }

@@ -40,6 +40,14 @@ struct DeniedPrefix {
   std::string why;  // "private", "transition" or "denied"
 };
 
+// What the document says in `deny`, before anything is made of it.
+struct DenyWords {
+  bool given = false;  // false: there is no `deny`, and none of the others is set
+  bool privateSet = false;
+  bool transitionSet = false;
+  std::vector<Prefix> prefixes;  // those written out, repeats included
+};
+
 struct Policy {
   enum class Default : std::uint8_t { kPass, kDrop, kList };
   Default fallback = Default::kPass;
@@ -49,6 +57,7 @@ struct Policy {
   // Named sets expanded, exact repeats removed, and so are metadata hosts, which are denied
   // already.
   std::vector<DeniedPrefix> deny;
+  DenyWords denyWords;  // for whoever must not rely on the expansion
   std::vector<Exception> allow;
   std::vector<Address> resolvers;  // repeats removed
   std::optional<RateLimit> log;    // as iptables carries it, see rate_limit.hpp

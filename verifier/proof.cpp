@@ -6,18 +6,17 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "verifier/named_sets.hpp"
 
 namespace vethgate {
 namespace {
 
 FieldRange one(std::uint16_t value) { return {value, value}; }
 
-// What every policy holds without saying so, stated here a second time on purpose: of the
-// renderer's tables this judgement shares only the named sets, which the policy's reader has
-// expanded. Sources: the providers' metadata documentation, RFC 4291, RFC 4861.
-constexpr std::array<std::string_view, 5> kMetadata = {
-    "169.254.169.254", "fd00:ec2::254", "168.63.129.16", "100.100.100.200", "192.0.0.192"};
-constexpr std::array<std::string_view, 2> kLoopback = {"127.0.0.0/8", "::1/128"};
+// What every policy holds without saying so, stated here a second time on purpose, as the sets are
+// in named_sets.hpp. Of the renderer's room this judgement shares the reading of the document and
+// of addresses, and nothing that rules are made from. Sources: RFC 4291 2.7.1, RFC 4861 4.3, 4.4,
+// 7.1.
 constexpr std::string_view kSolicitedNodes = "ff02::1:ff00:0/104";
 constexpr std::uint8_t kNeighbourSolicitation = 135;
 constexpr std::uint8_t kNeighbourAdvertisement = 136;
@@ -65,6 +64,25 @@ AddressSet prefixesOf(Family family, std::span<const std::string_view> texts) {
     }
   }
   return AddressSet(std::move(intervals));
+}
+
+// By the words of the document, never by what its reader made of them for the renderer.
+AddressSet deniedBy(const DenyWords& words, Family family) {
+  std::vector<Interval> written;
+  for (const Prefix& prefix : words.prefixes) {
+    if (prefix.family() == family) {
+      written.push_back(intervalOf(prefix));
+    }
+  }
+  AddressSet denied(std::move(written));
+  // Without a word of its own a policy denies both.
+  if (words.privateSet || !words.given) {
+    denied = denied.unite(prefixesOf(family, kMeaningOfPrivate));
+  }
+  if (words.transitionSet || !words.given) {
+    denied = denied.unite(prefixesOf(family, kMeaningOfTransition));
+  }
+  return denied;
 }
 
 Reach iptablesFamily(Family family, const std::vector<IptablesRule>& rules) {
@@ -265,15 +283,9 @@ LayerReach netdevReach(const std::vector<NetdevRule>& rules, const Link& link) {
 PolicyMeaning::PolicyMeaning(const Policy& policy) {
   for (OneFamily* side : {&v4_, &v6_}) {
     const Family family = side == &v4_ ? Family::kV4 : Family::kV6;
-    side->metadata = prefixesOf(family, kMetadata);
-    side->loopback = prefixesOf(family, kLoopback);
-    std::vector<Interval> denied;
-    for (const DeniedPrefix& entry : policy.deny) {
-      if (entry.prefix.family() == family) {
-        denied.push_back(intervalOf(entry.prefix));
-      }
-    }
-    side->denied = AddressSet(std::move(denied));
+    side->metadata = prefixesOf(family, kMetadataAddresses);
+    side->loopback = prefixesOf(family, kLoopbackAddresses);
+    side->denied = deniedBy(policy.denyWords, family);
     for (const Exception& entry : policy.allow) {
       if (entry.to.family() == family) {
         side->openings.push_back(

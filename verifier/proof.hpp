@@ -1,7 +1,8 @@
 // The second judgement: does what the kernel holds let out exactly what the policy means?
-// It does not use the renderer. One side is computed from decoded kernel rules (reach.hpp), the
-// other from the policy's fields by set algebra; a mistake in the rendering that both layers share
-// shows here.
+// It does not use the renderer, nor the tables of prefixes that the renderer goes by. One side is
+// computed from decoded kernel rules (reach.hpp), the other from the policy's words by set algebra,
+// with what the named sets stand for stated a second time (named_sets.hpp); a mistake in the
+// rendering that all layers share shows here, and so does a prefix that a set has lost.
 #pragma once
 
 #include <cstdint>

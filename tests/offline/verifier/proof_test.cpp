@@ -6,11 +6,13 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -18,9 +20,11 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "render/known_prefixes.hpp"
 #include "render/policy.hpp"
 #include "render/render.hpp"
 #include "support.hpp"
+#include "verifier/named_sets.hpp"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
@@ -152,59 +156,82 @@ TEST(Proof, ARateLimitedVerdictHasNoMeaning) {
   EXPECT_THROW((void)refusal(policy, plan), Failure);
 }
 
+struct Packet {
+  Prefix to;  // one address
+  std::uint8_t protocol;
+  std::uint16_t port;  // of tcp and udp
+  std::uint8_t type;   // of ICMPv6
+  std::uint8_t hopLimit;
+};
+
 // A policy read off its fields, packet by packet: the meaning that the set algebra must equal.
-bool means(const Policy& policy, bool onTheWire, const Prefix& to, std::uint8_t protocol,
-           std::uint16_t port) {
+bool means(const Policy& policy, bool onTheWire, const Packet& packet) {
+  const auto within = [&](const char* prefix) {
+    return Prefix::parse(prefix, "test").contains(packet.to);
+  };
   for (const char* metadata :
-       {"169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"}) {
-    if (Prefix::parse(metadata, "test") == to) {
+       {"169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"}) {
+    if (within(metadata)) {
       return false;
     }
   }
+  const auto hasPorts = packet.protocol == 6 || packet.protocol == 17;
+  const auto serves = [&](Transport protocol, const PortRange& ports) {
+    return packet.protocol == static_cast<std::uint8_t>(protocol) && ports.first() <= packet.port &&
+           packet.port <= ports.last();
+  };
   for (const Exception& entry : policy.allow) {
-    if (entry.to.contains(to) && protocol == static_cast<std::uint8_t>(entry.protocol) &&
-        entry.ports.first() <= port && port <= entry.ports.last()) {
+    if (entry.to.contains(packet.to) && serves(entry.protocol, entry.ports)) {
       return true;
     }
   }
   for (const Address& resolver : policy.resolvers) {
-    if (Prefix::host(resolver) == to && port == 53 && (protocol == 6 || protocol == 17)) {
+    if (Prefix::host(resolver) == packet.to && hasPorts && packet.port == 53) {
       return true;
     }
   }
-  if (Prefix::parse("127.0.0.0/8", "test").contains(to)) {
+  const bool v6 = packet.to.family() == Family::kV6;
+  if (v6 && packet.protocol == 58 && packet.hopLimit == 255 &&
+      (packet.type == 136 || (packet.type == 135 && within("ff02::1:ff00:0/104")))) {
+    return true;
+  }
+  if (within("127.0.0.0/8") || within("::1")) {
     return !onTheWire;
   }
   for (const DeniedPrefix& entry : policy.deny) {
-    if (entry.prefix.contains(to)) {
+    if (entry.prefix.contains(packet.to)) {
       return false;
     }
   }
-  const auto named = [&] {
-    return std::find(policy.protocols.begin(), policy.protocols.end(), protocol) !=
-           policy.protocols.end();
-  };
   if (policy.fallback == Policy::Default::kPass) {
-    return protocol == 1 || protocol == 6 || protocol == 17 || named();
+    return packet.protocol == (v6 ? 58 : 1) || hasPorts ||
+           std::find(policy.protocols.begin(), policy.protocols.end(), packet.protocol) !=
+               policy.protocols.end();
   }
   return std::any_of(policy.defaultPasses.begin(), policy.defaultPasses.end(),
-                     [&](const DefaultPass& entry) {
-                       return protocol == static_cast<std::uint8_t>(entry.protocol) &&
-                              entry.ports.first() <= port && port <= entry.ports.last();
-                     });
+                     [&](const DefaultPass& entry) { return serves(entry.protocol, entry.ports); });
 }
 
 // Few prefixes that overlap, few ports: every relation between entries comes up.
-const std::vector<std::string> kPlaces = {"10.0.0.0/8", "10.1.0.0/16",  "10.1.2.0/24",
-                                          "10.1.2.3",   "203.0.113.7",  "203.0.113.0/24",
-                                          "192.0.2.53", "198.51.100.9", "168.63.129.0/24"};
+const std::vector<std::string> kPlaces = {
+    "10.0.0.0/8",     "10.1.0.0/16",  "10.1.2.0/24",  "10.1.2.3",      "203.0.113.7",
+    "203.0.113.0/24", "192.0.2.53",   "198.51.100.9", "2001:db8::/32", "2001:db8:1::/48",
+    "2001:db8:1::7",  "2001:db8::53", "fd00:1::/32",  "ff02::/16",     "ff02::1:ff00:0/104"};
+// Of these an exception would touch metadata or loopback.
+const std::vector<std::string> kDenials = {"168.63.129.0/24", "fd00:ec2::/32", "::/96", "private",
+                                           "transition"};
 const std::vector<std::string> kPorts = {"1", "53", "50-60", "443", "440-450", "65535"};
 
 Json randomPolicy() {
-  Json policy = {{"version", 1}, {"deny", Json::array()}, {"allow", Json::array()}};
-  for (const std::string& place : kPlaces) {
-    if (*rc::gen::inRange(0, 3) == 0) {
-      policy["deny"].push_back(place);
+  Json policy = {{"version", 1}, {"allow", Json::array()}};
+  if (*rc::gen::inRange(0, 8) != 0) {
+    policy["deny"] = Json::array();
+    for (const auto* list : {&kPlaces, &kDenials}) {
+      for (const std::string& place : *list) {
+        if (*rc::gen::inRange(0, 4) == 0) {
+          policy["deny"].push_back(place);
+        }
+      }
     }
   }
   const auto service = [] {
@@ -216,8 +243,10 @@ Json randomPolicy() {
     entry["to"] = *rc::gen::elementOf(kPlaces);
     policy["allow"].push_back(entry);
   }
-  if (*rc::gen::arbitrary<bool>()) {
-    policy["resolvers"] = {"192.0.2.53"};
+  for (const char* resolver : {"192.0.2.53", "2001:db8::53"}) {
+    if (*rc::gen::arbitrary<bool>()) {
+      policy["resolvers"].push_back(resolver);
+    }
   }
   switch (*rc::gen::inRange(0, 3)) {
     case 0:
@@ -237,8 +266,44 @@ Json randomPolicy() {
   return policy;
 }
 
+// In and beside every place above, both sides of every port that is named, and of ICMPv6 the types
+// of neighbour discovery and their neighbours, on link and from behind a router.
+std::vector<Packet> packetsTo(const char* address) {
+  const Prefix to = Prefix::parse(address, "test");
+  std::vector<Packet> packets;
+  for (const std::uint8_t hopLimit : std::initializer_list<std::uint8_t>{64, 254, 255}) {
+    for (const std::uint8_t protocol :
+         std::initializer_list<std::uint8_t>{1, 4, 6, 17, 41, 47, 58}) {
+      if (protocol == 6 || protocol == 17) {
+        for (const std::uint16_t port : std::initializer_list<std::uint16_t>{
+                 1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
+          packets.push_back({to, protocol, port, 0, hopLimit});
+        }
+      } else if (protocol == 58 && to.family() == Family::kV6) {
+        for (const std::uint8_t type :
+             std::initializer_list<std::uint8_t>{128, 134, 135, 136, 137}) {
+          packets.push_back({to, protocol, 0, type, hopLimit});
+        }
+      } else {
+        packets.push_back({to, protocol, 0, 0, hopLimit});
+      }
+    }
+  }
+  return packets;
+}
+
+constexpr std::array kAddresses = {
+    "10.0.0.1",      "10.1.0.1",    "10.1.2.1",        "10.1.2.3",
+    "203.0.113.7",   "203.0.113.8", "192.0.2.53",      "198.51.100.9",
+    "8.8.8.8",       "127.0.0.1",   "169.254.169.254", "168.63.129.16",
+    "168.63.129.17", "2001:db8::1", "2001:db8::53",    "2001:db8:1::7",
+    "2001:db8:1::8", "2600::1",     "fd00:1::1",       "fd00:ec2::254",
+    "fd00:ec2::255", "ff02::1",     "ff02::1:ff00:1",  "ff02::1:fe00:1",
+    "::1",           "::2",         "64:ff9b::a00:1",  "fe80::1"};
+
 TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
-  EXPECT_TRUE(rc::check("meaning", [] {
+  std::size_t compared = 0;
+  EXPECT_TRUE(rc::check("meaning", [&] {
     std::optional<Policy> policy;
     try {
       policy = readPolicy(randomPolicy());
@@ -250,28 +315,107 @@ TEST(Proof, MeaningEqualsBruteForceAndEveryRenderedPlan) {
     RC_ASSERT(refusal(*policy, plan).empty());
 
     const PolicyMeaning meaning(*policy);
-    const auto classes = partition(Family::kV4, meaning.services(Family::kV4));
-    for (const char* text : {"10.0.0.1", "10.1.0.1", "10.1.2.1", "10.1.2.3", "203.0.113.7",
-                             "203.0.113.8", "192.0.2.53", "198.51.100.9", "8.8.8.8", "127.0.0.1",
-                             "169.254.169.254", "168.63.129.16", "168.63.129.17"}) {
-      const Prefix to = Prefix::parse(text, "test");
-      for (const std::uint8_t protocol :
-           std::initializer_list<std::uint8_t>{1, 4, 6, 17, 41, 47, 58}) {
-        for (const std::uint16_t port : std::initializer_list<std::uint16_t>{
-                 1, 2, 49, 50, 53, 60, 61, 439, 443, 450, 451, 65535}) {
+    for (const Family family : {Family::kV4, Family::kV6}) {
+      const auto classes = partition(family, meaning.services(family));
+      // Both answers for each class of packets, by the class's place in the list.
+      std::vector<std::array<AddressSet, 2>> allowed;
+      allowed.reserve(classes.size());
+      for (const Service& one : classes) {
+        allowed.push_back(
+            {meaning.allowed(family, one, false), meaning.allowed(family, one, true)});
+      }
+      for (const char* text : kAddresses) {
+        if (Prefix::parse(text, "test").family() != family) {
+          continue;
+        }
+        for (const Packet& packet : packetsTo(text)) {
+          const Service service{{packet.protocol, packet.protocol},
+                                {packet.port, packet.port},
+                                {packet.type, packet.type},
+                                {packet.hopLimit, packet.hopLimit}};
+          const auto kind = std::find_if(classes.begin(), classes.end(),
+                                         [&](const Service& c) { return c.contains(service); });
+          RC_ASSERT(kind != classes.end());
           for (const bool onTheWire : {false, true}) {
-            const Service packet{{protocol, protocol}, {port, port}, {0, 0}, {64, 64}};
-            const auto kind = std::find_if(classes.begin(), classes.end(),
-                                           [&](const Service& c) { return c.contains(packet); });
-            RC_ASSERT(kind != classes.end());
-            RC_ASSERT(
-                meaning.allowed(Family::kV4, *kind, onTheWire).contains(addressNumber(to.base())) ==
-                means(*policy, onTheWire, to, protocol, port));
+            const AddressSet& found =
+                allowed[static_cast<std::size_t>(kind - classes.begin())][onTheWire ? 1 : 0];
+            RC_ASSERT(found.contains(addressNumber(packet.to.base())) ==
+                      means(*policy, onTheWire, packet));
+            ++compared;
           }
         }
       }
     }
   }));
+  std::cout << "meaning: " << compared << " packets of both families compared\n";
+}
+
+const std::string kEverySet = R"({"version":1,"deny":["private","transition"]})";
+
+std::vector<Prefix> prefixesOf(std::span<const std::string_view> texts) {
+  std::vector<Prefix> prefixes;
+  for (const std::string_view text : texts) {
+    prefixes.push_back(Prefix::parse(text, "test"));
+  }
+  std::sort(prefixes.begin(), prefixes.end());
+  return prefixes;
+}
+
+std::vector<Prefix> sorted(std::span<const Prefix> list) {
+  std::vector<Prefix> prefixes(list.begin(), list.end());
+  std::sort(prefixes.begin(), prefixes.end());
+  return prefixes;
+}
+
+// Whoever changes one statement of a set learns here that there are two.
+TEST(NamedSets, AreStatedTwiceAndAlike) {
+  EXPECT_EQ(prefixesOf(kMeaningOfPrivate), sorted(privatePrefixes()));
+  EXPECT_EQ(prefixesOf(kMeaningOfTransition), sorted(transitionPrefixes()));
+  EXPECT_EQ(prefixesOf(kMetadataAddresses), sorted(metadataHosts()));
+  EXPECT_EQ(prefixesOf(kLoopbackAddresses),
+            sorted(std::array{loopbackOf(Family::kV4), loopbackOf(Family::kV6)}));
+}
+
+// The policy as its reader would give it, had the renderer's table of a set lost the prefix.
+Policy withATableThatLost(const Prefix& prefix, const std::string& document) {
+  Policy policy = policyOf(document);
+  const auto lost =
+      std::erase_if(policy.deny, [&](const DeniedPrefix& entry) { return entry.prefix == prefix; });
+  EXPECT_EQ(lost, 1U) << prefix.text();
+  return policy;
+}
+
+// Render, apply and comparison would all agree with a table of the renderer that lost a prefix.
+TEST(NamedSets, APrefixThatTheRenderersTableLostIsRefusedInEachLayer) {
+  std::vector<Prefix> all = prefixesOf(kMeaningOfPrivate);
+  const std::vector<Prefix> transition = prefixesOf(kMeaningOfTransition);
+  all.insert(all.end(), transition.begin(), transition.end());
+  ASSERT_EQ(all.size(), 18U);
+  // By its own words, and by those that a policy without `deny` has by default.
+  for (const std::string& document : {kEverySet, std::string(R"({"version":1})")}) {
+    ASSERT_EQ(refusal(policyOf(document), renderPlan(policyOf(document), kLink)), "");
+    for (const Prefix& prefix : all) {
+      const Policy policy = withATableThatLost(prefix, document);
+      const Plan plan = renderPlan(policy, kLink);
+      const PolicyMeaning meaning(policy);
+      for (const LayerReach& layer : {iptablesReach(*plan.iptables), flowerReach(*plan.flower),
+                                      netdevReach(*plan.netdev, kLink)}) {
+        const auto found = disagreement(meaning, layer, kSoon);
+        ASSERT_TRUE(found) << prefix.text() << " by " << layer.name;
+        EXPECT_TRUE(found->leaves) << found->text();
+        EXPECT_EQ(found->layer, layer.name);
+        EXPECT_EQ(addressFromNumber(found->family, found->to), prefix.base()) << found->text();
+      }
+    }
+  }
+}
+
+// Nor may a table say more than its word.
+TEST(NamedSets, APrefixTooManyIsADisagreementToo) {
+  Policy policy = policyOf(kEverySet);
+  policy.deny.push_back({Prefix::parse("198.51.100.0/24", "test"), "private"});
+  EXPECT_NE(refusal(policy, renderPlan(policy, kLink)).find("tcp 198.51.100.0:1 is dropped by "),
+            std::string::npos);
 }
 
 // The plan that the comparison goes by is the renderer's, so a deny that it forgot is missing on
@@ -282,13 +426,28 @@ TEST(Proof, AloneCatchesWhatTheRendererForgotInEveryLayer) {
     const Plan forgetful = renderPlan(made.policy, made.link);
     EXPECT_EQ(judge(made.policy, forgetful, made.capture).code, ExitCode::kDone);
 
+    const std::size_t layers = forgetful.iptables && forgetful.flower ? 2 : 1;
     Policy asked = made.policy;
-    asked.deny.push_back({Prefix::parse("198.51.100.0/24", "deny"), "denied"});
+    asked.denyWords.prefixes.push_back(Prefix::parse("198.51.100.0/24", "deny"));
     const Verdict verdict = judge(asked, forgetful, made.capture);
     EXPECT_EQ(verdict.code, ExitCode::kRefused) << name;
-    EXPECT_EQ(verdict.reasons.size(), forgetful.iptables && forgetful.flower ? 2U : 1U);
+    EXPECT_EQ(verdict.reasons.size(), layers);
     for (const std::string& reason : verdict.reasons) {
       EXPECT_NE(reason.find("tcp 198.51.100.0:1 may leave by "), std::string::npos) << reason;
+    }
+
+    // A whole set, whose prefixes no table of the renderer held.
+    Policy named = made.policy;
+    named.denyWords.privateSet = true;
+    const Verdict of = judge(named, forgetful, made.capture);
+    EXPECT_EQ(of.code, ExitCode::kRefused) << name;
+    EXPECT_EQ(of.reasons.size(), layers);
+    for (const std::string& reason : of.reasons) {
+      const bool denies10 = std::string_view(name).find("netdev") != std::string_view::npos;
+      EXPECT_NE(
+          reason.find(denies10 ? "tcp 100.64.0.0:1 may leave by " : "tcp 10.0.0.0:1 may leave by "),
+          std::string::npos)
+          << reason;
     }
   }
 }
