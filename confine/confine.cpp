@@ -3,12 +3,17 @@
 
 #include <cap-ng.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
@@ -131,6 +136,18 @@ void allowNetlink(const Filter& filter) {
                  SCMP_SYS(poll), SCMP_SYS(ppoll)});
 }
 
+void allowCollecting(const Filter& filter) {
+  allowNetlink(filter);
+  allowWhen(filter, SCMP_SYS(socket), {equals(0, AF_NETLINK)});
+  allow(filter, {SCMP_SYS(bind), SCMP_SYS(getsockname), SCMP_SYS(setsockopt)});
+  allowWhen(filter, SCMP_SYS(bpf), {equals(0, BPF_PROG_QUERY)});
+  // Files of /proc that are open, and whether another is there by now; a capture's file.
+  allow(filter, {SCMP_SYS(pread64), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(ftruncate)});
+  // Giving up the rest, which none of these can do the reverse of.
+  allow(filter, {SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(seccomp)});
+  allowWhen(filter, SCMP_SYS(prctl), {equals(0, PR_SET_NO_NEW_PRIVS)});
+}
+
 }  // namespace
 
 void keepOnlyCapabilities(std::initializer_list<int> capabilities) {
@@ -172,9 +189,27 @@ void keepOnlyCapabilities(std::initializer_list<int> capabilities) {
   verifyCapabilities(capabilities, clearsBounding);
 }
 
+// libcap-ng reads /proc/PID/status before anything else. The inheritable, ambient and bounding sets
+// are as keepOnlyCapabilities() left them.
+void dropLastCapabilities() {
+  using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  Sets sets{};
+  if (syscall(SYS_capset, &header, sets.data()) != 0 ||
+      syscall(SYS_capget, &header, sets.data()) != 0) {
+    defect("the last capabilities cannot be given up", errno);
+  }
+  for (const __user_cap_data_struct& set : sets) {
+    if ((set.effective | set.permitted | set.inheritable) != 0) {
+      throw Failure(ExitCode::kDefect, "a capability is still held after the last was given up");
+    }
+  }
+}
+
 void lockSyscalls(SeccompProfile profile) {
-  // What libraries would open at their first use: the time zone of log lines.
-  tzset();
+  // What libraries would open at their first use: the time zone of log lines. Once: a second filter
+  // is made behind a first one that lets nothing be looked up.
+  [[maybe_unused]] static const bool zoneKnown = (tzset(), true);
 #ifdef VETHGATE_ADDRESS_SANITIZER
   // The leak checker stops threads with calls that no profile allows, so it runs here, not at exit.
   // A report of the sanitizer after this point ends in SIGSYS, which fails a test as well.
@@ -197,6 +232,9 @@ void lockSyscalls(SeccompProfile profile) {
   }
   if (profile == SeccompProfile::kNetlink || profile == SeccompProfile::kNetlinkThenWait) {
     allowNetlink(filter);
+  }
+  if (profile == SeccompProfile::kCollect) {
+    allowCollecting(filter);
   }
 #ifdef VETHGATE_ADDRESS_SANITIZER
   // What the sanitizers' own checks call: at each throw, and to probe an object's memory.

@@ -13,6 +13,10 @@ namespace vethgate {
 // refuses a step.
 void keepOnlyCapabilities(std::initializer_list<int> capabilities);
 
+// The same as keepOnlyCapabilities({}) for a process that has called that function before and is
+// locked to SeccompProfile::kCollect by now, where nothing can be looked up in /proc.
+void dropLastCapabilities();
+
 // Seccomp allow-lists; any other system call kills the process with SIGSYS
 // (SECCOMP_RET_KILL_PROCESS).
 enum class SeccompProfile {
@@ -22,12 +26,18 @@ enum class SeccompProfile {
   kParse,
   // kParse plus sendmsg, recvmsg and poll on sockets that are open already; no socket options.
   kNetlink,
+  // kNetlink, and what reading a namespace back takes: new netlink sockets and their options,
+  // BPF_PROG_QUERY, pread(2), access(2), ftruncate(2) of an open descriptor. Nothing can be opened,
+  // run or connected to. It is the one profile that can be narrowed: by dropLastCapabilities() and
+  // then lockSyscalls(kParse).
+  kCollect,
   // To wait for signals and to exit: for a process that has nothing else to do, ever.
   kWait,
   // kNetlink, and to wait for signals: for one that has a question first.
   kNetlinkThenWait,
 };
-// Once per process, with a single thread; a second call is killed by the first one's filter.
+// Once per process, with a single thread; but after kCollect a second call is killed by the first
+// one's filter.
 // Reading of input, opening of files and sockets come before. Throws Failure(kDefect) when the
 // kernel refuses.
 void lockSyscalls(SeccompProfile profile);

@@ -20,7 +20,6 @@
 #include "base/error.hpp"
 #include "netlink/message.hpp"
 #include "netlink/socket.hpp"
-#include "probe/legacy_tables.hpp"
 #include "probe/namespace.hpp"
 #include "verifier/envelope.hpp"
 #include "verifier/nft_layout.hpp"
@@ -217,17 +216,19 @@ std::string kernelRelease() {
 
 }  // namespace
 
+Surroundings::Surroundings() : kernel(kernelRelease()), netns(currentNamespace()) {}
+
 Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
-                      const Deadline& deadline) {
+                      const Surroundings& surroundings, const Deadline& deadline) {
   const ChangeWatch watch;
   Reading reading;
   Capture& capture = reading.capture;
-  capture.kernel = kernelRelease();
-  capture.netns = currentNamespace();
+  capture.kernel = surroundings.kernel;
+  capture.netns = surroundings.netns;
   NetlinkSocket route(NETLINK_ROUTE);
   collectRoute(route, capture, job, false, deadline);
   const bool whole = collectNft(capture, sets, deadline);
-  capture.legacy = legacyTables();
+  capture.legacy = surroundings.legacy.names();
   capture.programs = askPrograms(job);
   collectRoute(route, capture, job, true, deadline);
   reading.still =
@@ -235,9 +236,10 @@ Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
   return reading;
 }
 
-Capture collect(std::uint32_t job, const std::vector<std::string>& sets, const Deadline& deadline) {
+Capture collect(std::uint32_t job, const std::vector<std::string>& sets,
+                const Surroundings& surroundings, const Deadline& deadline) {
   for (int attempt = 0; attempt < kCollectAttempts; ++attempt) {
-    Reading reading = readNamespace(job, sets, deadline);
+    Reading reading = readNamespace(job, sets, surroundings, deadline);
     if (reading.still) {
       return std::move(reading.capture);
     }

@@ -1,6 +1,7 @@
 // vethgate-verify: reads a namespace back and says whether it holds exactly what the policy leads
-// to. Everything is collected as raw bytes first; then the process gives up its last capability and
-// almost every system call, and only then parses what the kernel said.
+// to. Before it parses its request it gives up every capability but the one that reading takes, and
+// every system call that opens, runs or connects to something; the kernel's answers are collected
+// as raw bytes, and parsed once that capability and almost every system call are gone as well.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <unistd.h>
@@ -35,9 +36,12 @@ struct Request {
   Link link;
 };
 
-Request readRequest() {
-  const Json document =
-      parseDocument(readAll(STDIN_FILENO, "request", kMaxDocumentBytes), "request");
+// Bytes, of which nothing is known but their number.
+std::string requestText() { return readAll(STDIN_FILENO, "request", kMaxDocumentBytes); }
+
+// Only for a process that is locked.
+Request parseRequest(const std::string& text) {
+  const Json document = parseDocument(text, "request");
   ObjectReader reader(document, "request");
   const Json& policy = reader.required("policy");
   const Json& link = reader.required("link");
@@ -55,8 +59,8 @@ std::vector<std::string> setNames(const Plan& plan) {
   return names;
 }
 
-// Opened before anything is read, so that a wrong path costs nothing, and emptied only when there
-// is something to put into it: an older capture outlives a run that fails.
+// Opened while anything can be, and emptied only when there is something to put into it: an older
+// capture outlives a run that fails.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path)
@@ -82,27 +86,31 @@ class OutputFile {
 
 Verdict judgeLive(const std::string& captureFile, bool explain) {
   keepOnlyCapabilities({CAP_NET_ADMIN});
-  const Request request = readRequest();
+  const std::string asked = requestText();
   std::optional<OutputFile> output;
   if (!captureFile.empty()) {
     output.emplace(captureFile);
   }
+  const Surroundings surroundings;
+  lockSyscalls(SeccompProfile::kCollect);
+  const Request request = parseRequest(asked);
   const Plan plan = renderPlan(request.policy, request.link);
   const Capture capture =
-      collect(request.link.index, setNames(plan), Deadline::after(kCollectTime));
+      collect(request.link.index, setNames(plan), surroundings, Deadline::after(kCollectTime));
   if (output) {
     output->write(capture);
   }
-  keepOnlyCapabilities({});
+  dropLastCapabilities();
   lockSyscalls(SeccompProfile::kParse);
   return judge(request.policy, plan, capture, explain);
 }
 
 Verdict judgeReplay(const std::string& replayFile, bool explain) {
   keepOnlyCapabilities({});
-  const Request request = readRequest();
+  const std::string asked = requestText();
   std::string text = readFile(replayFile, "capture", kMaxCaptureBytes);
   lockSyscalls(SeccompProfile::kParse);
+  const Request request = parseRequest(asked);
   const Capture capture = readCapture(text);
   text = {};  // twice the size of what was read from it
   return judge(request.policy, renderPlan(request.policy, request.link), capture, explain);

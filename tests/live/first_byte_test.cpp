@@ -1,7 +1,8 @@
-// The verifier at the moment when it looks at the first byte that the kernel, or a capture, said:
-// stopped there by a breakpoint, it holds no capability, no new privileges can be gained, and it is
-// made to try what an attacker would try. Each system call is made by the process itself, in its
-// own state; the same call before the lock is the control.
+// The verifier at the moment when it looks at the first byte of its request, and at the first one
+// that the kernel, or a capture, said: stopped there by a breakpoint, it holds no capability, at
+// the request still the one that collecting takes, no new privileges can be gained, and it is made
+// to try what an attacker would try. Each system call is made by the process itself, in its own
+// state; the same call before the lock is the control.
 #include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -33,8 +34,10 @@ namespace {
 const std::vector<std::string> kFirstLooks = {
     "vethgate::AttributeReader::AttributeReader(vethgate::AttributeTable const&",
     "vethgate::judge(", "vethgate::readCapture(", "vethgate::decodeLinks("};
-// Before the lock: collecting begins.
+const std::vector<std::string> kRequest = {"vethgate::parseDocument("};
 const std::vector<std::string> kCollecting = {"vethgate::collect("};
+// Before the first lock, which is yet to be made.
+const std::vector<std::string> kLocking = {"vethgate::lockSyscalls("};
 
 // Offsets in the program's file of all functions that begin so; each pattern must name one.
 std::vector<std::uint64_t> offsetsOf(const std::vector<std::string>& beginnings) {
@@ -199,6 +202,9 @@ class Stopped {
   user_regs_struct registers_{};
 };
 
+constexpr const char* kNoCapability = "0000000000000000";
+constexpr const char* kNetAdmin = "0000000000001000";  // number 12
+
 struct Attempt {
   const char* name;
   long number;
@@ -240,9 +246,13 @@ class FirstByte : public testing::Test {
             functions};
   }
 
-  static void expectNoPower(const Stopped& process) {
-    for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
-      EXPECT_EQ(process.status(set), "0000000000000000") << set;
+  // `capabilities`: what it holds, in hexadecimal; nothing of it can be passed on.
+  static void expectPower(const Stopped& process, const std::string& capabilities) {
+    for (const char* set : {"CapPrm", "CapEff"}) {
+      EXPECT_EQ(process.status(set), capabilities) << set;
+    }
+    for (const char* set : {"CapInh", "CapBnd", "CapAmb"}) {
+      EXPECT_EQ(process.status(set), kNoCapability) << set;
     }
     EXPECT_EQ(process.status("NoNewPrivs"), "1");
     EXPECT_EQ(process.status("Seccomp"), "2");  // SECCOMP_MODE_FILTER
@@ -254,25 +264,33 @@ class FirstByte : public testing::Test {
   Rendered rendered_;
 };
 
-TEST_F(FirstByte, OfTheKernelIsSeenWithoutPower) { expectNoPower(stoppedAt(kFirstLooks)); }
+TEST_F(FirstByte, OfTheKernelIsSeenWithoutPower) {
+  expectPower(stoppedAt(kFirstLooks), kNoCapability);
+}
 
 TEST_F(FirstByte, OfACaptureIsSeenWithoutPower) {
-  expectNoPower(stoppedAt(kFirstLooks, {"--replay", capture_.path()}));
+  expectPower(stoppedAt(kFirstLooks, {"--replay", capture_.path()}), kNoCapability);
+}
+
+TEST_F(FirstByte, OfTheRequestIsSeenWithWhatCollectingTakes) {
+  expectPower(stoppedAt(kRequest), kNetAdmin);
+  expectPower(stoppedAt(kRequest, {"--replay", capture_.path()}), kNoCapability);
 }
 
 // The check itself: while it collects, the process holds what it needs.
 TEST_F(FirstByte, CollectingComesBefore) {
-  const Stopped process = stoppedAt(kCollecting);
-  EXPECT_EQ(process.status("CapEff"), "0000000000001000");  // CAP_NET_ADMIN, number 12
-  EXPECT_EQ(process.status("Seccomp"), "0");
+  expectPower(stoppedAt(kCollecting), kNetAdmin);
+  EXPECT_EQ(stoppedAt(kLocking).status("Seccomp"), "0");
 }
 
 TEST_F(FirstByte, WhoeverTakesOverThereIsKilledAtItsFirstCall) {
   for (const Attempt& what : kAttempts) {
-    Stopped before = stoppedAt(kCollecting);
+    Stopped before = stoppedAt(kLocking);
     EXPECT_EQ(attempt(before, what), 0) << what.name << " before the lock";
-    Stopped process = stoppedAt(kFirstLooks);
-    EXPECT_EQ(attempt(process, what), SIGSYS) << what.name;
+    for (const auto& place : {kRequest, kFirstLooks}) {
+      Stopped process = stoppedAt(place);
+      EXPECT_EQ(attempt(process, what), SIGSYS) << what.name << " at " << place.front();
+    }
   }
 }
 

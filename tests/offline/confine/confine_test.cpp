@@ -191,6 +191,42 @@ TEST(Profiles, OnlyNetlinkSendsAndReceives) {
   EXPECT_TRUE(killedBy(traffic(SeccompProfile::kParse), SIGSYS));
 }
 
+// What collecting takes, and nothing of the rest.
+TEST(Profiles, OneThatCollectsMayAskTheKernelAndNarrowItself) {
+  const auto collecting = [](const std::function<void()>& act) {
+    return inChild([&act] {
+      lockSyscalls(SeccompProfile::kCollect);
+      act();
+    });
+  };
+  for (const Act& act : forbidden()) {
+    const std::string name = act.name;
+    const bool needed =
+        name == "socket" || name == "setsockopt" || name == "capset" || name == "secondFilter";
+    const int status = collecting(act.perform);
+    EXPECT_TRUE(needed ? lived(status) : killedBy(status, SIGSYS)) << name << ": " << status;
+  }
+  for (const Act& act : allowed()) {
+    EXPECT_TRUE(lived(collecting(act.perform))) << act.name;
+  }
+  const auto internet = [] { call(SYS_socket, AF_INET, SOCK_STREAM, 0L); };
+  EXPECT_TRUE(lived(inChild(internet)));
+  EXPECT_TRUE(killedBy(collecting(internet), SIGSYS));
+  const auto program = [] { call(SYS_bpf, 5L /* BPF_PROG_LOAD */, nullptr, 0L); };
+  EXPECT_TRUE(lived(inChild(program)));
+  EXPECT_TRUE(killedBy(collecting(program), SIGSYS));
+
+  // Narrowed, it is as if it had never been wider.
+  for (const Act& act : forbidden()) {
+    EXPECT_TRUE(killedBy(collecting([&act] {
+                           lockSyscalls(SeccompProfile::kParse);
+                           act.perform();
+                         }),
+                         SIGSYS))
+        << act.name;
+  }
+}
+
 TEST(Profiles, OneThatWaitsMayDoNothingElse) {
   // The control: a signal that is pending already ends the wait.
   const auto waiting = [](const std::function<void()>& act) {
@@ -277,9 +313,28 @@ TEST(Capabilities, KeepsExactlyTheListedOnes) {
     require(statusField("CapEff") == kNetAdmin, "CapEff");
     require(statusField("CapInh") == 0 && statusField("CapAmb") == 0, "CapInh, CapAmb");
     require(statusField("CapBnd") == 0, "CapBnd");
-    // And once more, to nothing: as the verifier does after it has read.
+    // And once more, to nothing.
     keepOnlyCapabilities({});
     require(statusField("CapPrm") == 0 && statusField("CapEff") == 0, "CapPrm, CapEff");
+  });
+  EXPECT_TRUE(lived(status)) << "wait status " << status;
+}
+
+// As the verifier does once it has read the namespace.
+TEST(Capabilities, TheLastOneGoesWhereNoFileCanBeOpened) {
+  const int status = inChild([] {
+    becomePrivileged();
+    keepOnlyCapabilities({CAP_NET_ADMIN});
+    lockSyscalls(SeccompProfile::kCollect);
+    const auto held = [] {
+      __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+      std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+      require(call(SYS_capget, &header, sets.data()) == 0, "capget");
+      return sets[0].permitted;
+    };
+    require(held() == kNetAdmin, "the control");
+    dropLastCapabilities();
+    require(held() == 0, "the last capability");
   });
   EXPECT_TRUE(lived(status)) << "wait status " << status;
 }
