@@ -16,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -26,6 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include "applier/iptables.hpp"
+#include "applier/netdev.hpp"
+#include "applier/nft_encoding.hpp"
 #include "base/error.hpp"
 #include "netlink/message.hpp"
 #include "netlink/socket.hpp"
@@ -46,11 +50,17 @@ constexpr const char* kPolicy = R"({
   "version": 1,
   "deny": ["203.0.113.0/24"],
   "layers": ["iptables", "flower", "netdev"]})";
+constexpr const char* kDenied = "203.0.113.0/24";
 
 // Requests to one protocol of the kernel, each acknowledged. A transaction of nf_tables is one.
 class Writer {
  public:
   explicit Writer(int protocol) : socket_(protocol) {}
+
+  // The answers to a dump.
+  [[nodiscard]] std::vector<RawMessage> ask(RawMessage request) {
+    return dump(socket_, std::move(request), Deadline::after(kAnswer));
+  }
 
   void send(std::vector<RawMessage> messages, std::size_t answered) {
     Bytes datagram;
@@ -171,11 +181,77 @@ std::vector<RawMessage> objectRequest(bool on) {
                      });
 }
 
+// Accepts every packet, ahead of all rules of the plan.
+std::vector<RawMessage> acceptRequest() {
+  return transaction(NFT_MSG_NEWRULE, NLM_F_ACK | NLM_F_CREATE, [](MessageBuilder& builder) {
+    builder.putString(NFTA_RULE_TABLE, "filter");
+    builder.putString(NFTA_RULE_CHAIN, "OUTPUT");
+    const auto expressions = builder.nest(NFTA_RULE_EXPRESSIONS);
+    putVerdict(builder, NF_ACCEPT);
+  });
+}
+
+// A rule is deleted by the name that the kernel gave it, here of the first in the chain.
+Bytes firstHandle(Writer& writer) {
+  MessageBuilder builder(nfTablesType(NFT_MSG_GETRULE), NLM_F_DUMP);
+  builder.header(nfgenmsg{NFPROTO_IPV4, NFNETLINK_V0, 0});
+  builder.putString(NFTA_RULE_TABLE, "filter");
+  builder.putString(NFTA_RULE_CHAIN, "OUTPUT");
+  const RawMessage first = writer.ask(std::move(builder).finish()).front();
+  ByteView rest = ByteView(first).subspan(sizeof(nlmsghdr) + sizeof(nfgenmsg));
+  while (rest.size() >= sizeof(nlattr)) {
+    nlattr header{};
+    std::memcpy(&header, rest.data(), sizeof header);
+    if ((header.nla_type & NLA_TYPE_MASK) == NFTA_RULE_HANDLE) {
+      const ByteView handle = rest.subspan(sizeof header, header.nla_len - sizeof header);
+      return {handle.begin(), handle.end()};
+    }
+    rest = rest.subspan(NLA_ALIGN(header.nla_len));
+  }
+  throw std::runtime_error("a rule without a handle");
+}
+
+std::vector<RawMessage> deleteRequest(const Bytes& handle) {
+  return transaction(NFT_MSG_DELRULE, kTake, [&](MessageBuilder& builder) {
+    builder.putString(NFTA_RULE_TABLE, "filter");
+    builder.putString(NFTA_RULE_CHAIN, "OUTPUT");
+    builder.put(NFTA_RULE_HANDLE, handle);
+  });
+}
+
+// The netdev layer replaced in one transaction, since the kernel changes no set that a rule looks
+// up: by the plan's own, or by one whose set lacks what the policy denies.
+std::vector<RawMessage> netdevRequest(const Plan& plan, bool lacking) {
+  MessageBuilder removal(nfTablesType(NFT_MSG_DELTABLE), kTake);
+  removal.header(nfgenmsg{NFPROTO_NETDEV, NFNETLINK_V0, 0});
+  removal.putString(NFTA_TABLE_NAME, "vethgate");
+  std::vector<RawMessage> messages;
+  messages.push_back(transactionEdge(NFNL_MSG_BATCH_BEGIN));
+  messages.push_back(std::move(removal).finish());
+  messages.push_back(newNetdevTable());
+  messages.push_back(newEgressChain(plan.link.name));
+  std::uint32_t number = 0;
+  for (NetdevRule rule : plan.netdev.value()) {
+    if (!rule.set.empty()) {
+      if (lacking) {
+        std::erase(rule.to, Prefix::parse(kDenied, "the denied prefix"));
+      }
+      messages.push_back(newSet(rule, ++number));
+      for (RawMessage& elements : newSetElements(rule)) {
+        messages.push_back(std::move(elements));
+      }
+    }
+    messages.push_back(appendNetdevRule(rule));
+  }
+  messages.push_back(transactionEdge(NFNL_MSG_BATCH_END));
+  return messages;
+}
+
 // Changes the namespace until it is destroyed, in a thread of its own. Whatever it does, at least
 // one fault is there from the end of the constructor to the start of stop().
 class Churner {
  public:
-  Churner(const Namespace& netns, std::uint32_t link) {
+  Churner(const Namespace& netns, const Plan& plan) {
     {
       const NamespaceScope scope(netns);
       route_ = std::make_unique<Writer>(NETLINK_ROUTE);
@@ -185,6 +261,15 @@ class Churner {
     const auto nft = [this](std::vector<RawMessage> messages) {
       netfilter_->send(std::move(messages), 1);
     };
+    const auto accept = [this](bool on) {
+      if (on) {
+        netfilter_->send(acceptRequest(), 1);
+        accepting_ = firstHandle(*netfilter_);
+      } else {
+        netfilter_->send(deleteRequest(accepting_), 1);
+      }
+    };
+    const std::uint32_t link = plan.link.index;
     constexpr std::uint32_t kFirstPref = 1;
     constexpr std::uint32_t kLastPref = 65'000;
     faults_ = {[route](bool on) { route(linkRequest(on)); },
@@ -194,7 +279,9 @@ class Churner {
                [route, link](bool on) { route(chainRequest(link, on)); },
                [nft](bool on) { nft(tableRequest(on)); },
                [nft](bool on) { nft(nftChainRequest(on)); },
-               [nft](bool on) { nft(objectRequest(on)); }};
+               [nft](bool on) { nft(objectRequest(on)); },
+               accept,
+               [nft, plan](bool on) { nft(netdevRequest(plan, on)); }};
     faults_[current_](true);
     thread_ = std::thread([this] { churn(); });
   }
@@ -232,6 +319,7 @@ class Churner {
 
   std::unique_ptr<Writer> route_;
   std::unique_ptr<Writer> netfilter_;
+  Bytes accepting_;  // the handle of the rule that accepts everything
   std::vector<std::function<void(bool)>> faults_;
   std::size_t current_ = 0;
   std::atomic<bool> stopping_ = false;
@@ -264,7 +352,8 @@ class Churn : public testing::Test {
   // As vethgate-verify does it, without its process.
   void verifyOnce(Outcomes& outcomes) {
     try {
-      const Capture capture = collect(link_.index, sets_, Deadline::after(kPatience));
+      const Capture capture =
+          collect(link_.index, sets_, Surroundings(), Deadline::after(kPatience));
       const auto verdict = judge(policy_, plan_, capture);
       ++(verdict.code == ExitCode::kDone ? outcomes.contained : outcomes.refused);
     } catch (const Failure& failure) {
@@ -277,7 +366,8 @@ class Churn : public testing::Test {
   void readUnchecked(int& tornOnce, int& tornTwice) {
     Capture capture;
     try {
-      capture = readNamespace(link_.index, sets_, Deadline::after(kPatience)).capture;
+      capture =
+          readNamespace(link_.index, sets_, Surroundings(), Deadline::after(kPatience)).capture;
     } catch (const Failure& failure) {  // one dump that kept being interrupted
       ASSERT_EQ(failure.code(), ExitCode::kRefused) << failure.what();
       return;
@@ -305,7 +395,7 @@ TEST_F(Churn, NoTornReadingIsEverContained) {
   EXPECT_EQ(before.contained, 1) << "nobody changes anything yet";
 
   Outcomes outcomes;
-  Churner churner(job_.netns(), link_.index);
+  Churner churner(job_.netns(), plan_);
   for (int i = 0; i < kVerifications; ++i) {
     ASSERT_NO_FATAL_FAILURE(verifyOnce(outcomes));
   }
