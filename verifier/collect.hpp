@@ -31,13 +31,12 @@ struct Reading {
   bool still = false;
 };
 
-// Everything that a capture holds (docs/documents.md), of the calling process's namespace: links and
-// traffic control, nf_tables, then links and traffic control once more. `job` is the index of the
-// link whose filters are asked for, `sets` the names of those in `netdev vethgate` whose elements
-// are. A set that is not there leaves nft.elements short, for the judgement to find. Works under
-// SeccompProfile::kCollect.
-// Throws Failure: kUnsupported when the kernel lacks a mechanism or the process the capability,
-// kRefused when an answer is doubtful, kDeadline.
+// Everything that a capture holds (docs/documents.md), of the calling process's namespace: links
+// and traffic control, nf_tables, then links and traffic control once more. `job` is the index of
+// the link whose filters are asked for, `sets` the names of those in `netdev vethgate` whose
+// elements are. A set that is not there leaves nft.elements short, for the judgement to find. Works
+// under SeccompProfile::kCollect. Throws Failure: kUnsupported when the kernel lacks a mechanism or
+// the process the capability, kRefused when an answer is doubtful, kDeadline.
 [[nodiscard]] Reading readNamespace(std::uint32_t job, const std::vector<std::string>& sets,
                                     const Surroundings& surroundings, const Deadline& deadline);
 
