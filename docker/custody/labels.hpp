@@ -4,7 +4,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
+
+#include "docker/engine/types.hpp"
 
 namespace vethgate::docker {
 
@@ -26,5 +30,9 @@ inline constexpr std::array kVerbs{"host", "apply", "verify"};
 [[nodiscard]] std::string holderName(const std::string& job);  // "vethgate-JOB"
 // "vethgate.VERB-JOB": no job has an id that makes this the name of its holder.
 [[nodiscard]] std::string helperName(const std::string& job, const std::string& verb);
+
+// The unix second of kRemoveAfterLabel; nullopt when it is missing, or no decimal number of 64 bits
+// and nothing else.
+[[nodiscard]] std::optional<std::uint64_t> stampOf(const Labels& labels);
 
 }  // namespace vethgate::docker

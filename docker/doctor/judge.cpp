@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/program.hpp"
 #include "docker/doctor/doctor.hpp"
+#include "docker/establish/helper.hpp"
 
 namespace vethgate::docker {
 namespace {
@@ -141,11 +142,9 @@ Check judgeVersion(const Version& version) {
 std::vector<Check> judgeRuntimes(const Info& info, bool podman) {
   std::vector<Check> checks;
   std::string names;
-  bool hostKernel = false;
   std::vector<Check> gvisor;
   for (const Runtime& runtime : info.runtimes) {
     names += (names.empty() ? "" : ", ") + runtime.name;
-    hostKernel = hostKernel || runtime.name == "runc" || runtime.name == "crun";
     if (isGvisor(runtime)) {
       gvisor.push_back(judgeGvisor(runtime, podman));
     }
@@ -157,7 +156,7 @@ std::vector<Check> judgeRuntimes(const Info& info, bool podman) {
     checks.back().level = Level::kFail;
     checks.back().remedy =
         "give podman's service a default runtime of the host's kernel: holders run under it";
-  } else if (!hostKernel) {
+  } else if (!hostRuntime(info)) {
     checks.back().level = Level::kFail;
     checks.back().remedy = "register runc or crun: holder and helpers run under it";
   }

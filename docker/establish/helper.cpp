@@ -19,8 +19,9 @@ std::string lastLine(const std::string& text) {
   return text.substr(before == std::string::npos ? 0 : before + 1, end - before);
 }
 
-// Rules are put into a namespace of the host's kernel, whatever the job will run under.
-std::string hostRuntime(const Info& info) {
+}  // namespace
+
+std::optional<std::string> hostRuntime(const Info& info) {
   for (const char* wanted : {"runc", "crun"}) {
     for (const Runtime& runtime : info.runtimes) {
       if (runtime.name == wanted) {
@@ -28,17 +29,19 @@ std::string hostRuntime(const Info& info) {
       }
     }
   }
-  throw Failure(ExitCode::kUnsupported,
-                "the engine has neither runc nor crun, and helpers need one of them");
+  return std::nullopt;
 }
-
-}  // namespace
 
 Surrounding surroundingOf(const Engine& engine, bool podman, const std::string& job,
                           const std::string& image, const Deadline& deadline) {
   Surrounding surrounding{job, image, "", ""};
   if (!podman) {  // whose service has one runtime, and passes over what is asked for
-    surrounding.runtime = hostRuntime(engine.info(deadline));
+    const std::optional<std::string> runtime = hostRuntime(engine.info(deadline));
+    if (!runtime) {
+      throw Failure(ExitCode::kUnsupported,
+                    "the engine has neither runc nor crun, and helpers need one of them");
+    }
+    surrounding.runtime = *runtime;
     surrounding.seccomp = kSeccompProfile;
   }
   return surrounding;

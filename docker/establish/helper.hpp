@@ -1,6 +1,7 @@
 // One helper: a container that runs one of vethgate's programs to its end, beside the holder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,9 @@ class Helper {
   std::string id_;
 };
 
+// The engine's runtime for the host's own kernel, under which rules are put into a namespace
+// whatever the job will run under: runc, or crun without it; nullopt without either.
+[[nodiscard]] std::optional<std::string> hostRuntime(const Info& info);
 // What every helper for `job` has in common on this engine. Failure(kUnsupported) when it has no
 // runtime for the host's own kernel.
 [[nodiscard]] Surrounding surroundingOf(const Engine& engine, bool podman, const std::string& job,

@@ -1,12 +1,12 @@
 // The question, the helper that answers it, and what its answer must be.
 #include <chrono>
-#include <limits>
 #include <random>
 #include <utility>
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "docker/custody/custody.hpp"
+#include "docker/custody/release.hpp"
 #include "docker/establish/helper.hpp"
 #include "docker/establish/request.hpp"
 #include "docker/status/status.hpp"
@@ -17,7 +17,6 @@ namespace vethgate::docker {
 namespace {
 
 constexpr std::chrono::milliseconds kExamineTime{60'000};
-constexpr std::chrono::milliseconds kRemovalTime{30'000};
 // A sweep may take a helper whose caller died this long after it was made.
 constexpr std::uint64_t kHelperSeconds = 600;
 
@@ -40,16 +39,6 @@ void checkLabels(const Container& holder, const Subject& subject) {
   expect(kOwnerLabel, subject.owner);
   expect(kJobLabel, subject.job);
   expect(kRoleLabel, kHolderRole);
-}
-
-std::optional<std::uint64_t> stampOf(const Container& holder) {
-  constexpr std::size_t kDigits = std::numeric_limits<std::uint64_t>::digits10;
-  const auto entry = holder.labels.find(kRemoveAfterLabel);
-  if (entry == holder.labels.end() || entry->second.empty() || entry->second.size() > kDigits ||
-      entry->second.find_first_not_of("0123456789") != std::string::npos) {
-    return std::nullopt;
-  }
-  return std::stoull(entry->second);
 }
 
 // The verifier's document must be about what was asked, and say what its exit status says.
@@ -144,7 +133,7 @@ Status examine(const Engine& engine, const Subject& subject, const std::string& 
   checkLabels(*holder, subject);
   status.holder = holder->status;
   status.created = unixSecond(holder->created);
-  status.removeAfter = stampOf(*holder);
+  status.removeAfter = stampOf(holder->labels);
   if (!holder->running) {
     return status;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/program.hpp"
@@ -18,7 +19,8 @@ std::string momentText(std::uint64_t second, std::uint64_t now) {
   const auto at = static_cast<std::time_t>(second);
   std::tm parts{};
   std::array<char, 32> text{};
-  if (gmtime_r(&at, &parts) == nullptr ||
+  // A stamp saturates, far beyond what has a date.
+  if (!std::in_range<std::time_t>(second) || gmtime_r(&at, &parts) == nullptr ||
       std::strftime(text.data(), text.size(), "%F %T UTC", &parts) == 0) {
     return "unix second " + std::to_string(second);
   }

@@ -3,7 +3,6 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <tuple>
 
@@ -52,16 +51,6 @@ std::optional<Role> roleOf(const std::string* text) {
     }
   }
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> stampOf(const std::string* text) {
-  if (text == nullptr) {
-    return std::nullopt;
-  }
-  std::uint64_t second = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, second);
-  return error == std::errc() && stop == end ? std::optional(second) : std::nullopt;
 }
 
 // A job's own container is named by whoever starts it.
@@ -139,8 +128,7 @@ Identity identify(const Container& container, const std::string& owner) {
     return unfit(Unfit::kName,
                  "its name is not what vethgate calls the " + *roleLabel + " of job " + *job);
   }
-  return Owned{container.id, container.name, *job, *role,
-               stampOf(labelOf(container, kRemoveAfterLabel))};
+  return Owned{container.id, container.name, *job, *role, stampOf(container.labels)};
 }
 
 Selection selectDue(const std::vector<Container>& containers, const std::string& owner,

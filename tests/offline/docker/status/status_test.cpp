@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.hpp"
+#include "docker/custody/labels.hpp"
 
 namespace vethgate::docker {
 namespace {
@@ -94,10 +97,12 @@ Status judged(ExitCode code) {
   status.removeAfter = kNow + 7'200;
   status.code = code;
   const bool contained = code == ExitCode::kDone;
-  status.verdict = {{"verdict", contained ? "contained" : "refused"},
-                    {"reasons", contained ? Json::array() : Json({"a rule\nis missing"})},
-                    {"unchecked", Json::array()},
-                    {"drops", {{"flower 103/0x5 drop 10.0.0.0/8", 3}, {"netdev #2 drop v4_1 (9 prefixes: private)", 0}}}};
+  status.verdict = {
+      {"verdict", contained ? "contained" : "refused"},
+      {"reasons", contained ? Json::array() : Json({"a rule\nis missing"})},
+      {"unchecked", Json::array()},
+      {"drops",
+       {{"flower 103/0x5 drop 10.0.0.0/8", 3}, {"netdev #2 drop v4_1 (9 prefixes: private)", 0}}}};
   return status;
 }
 
@@ -134,6 +139,23 @@ TEST(StatusText, AHolderThatIsGoneHasNoVerdict) {
   const Json document = Json::parse(statusJson(status, kNow));
   EXPECT_TRUE(document.at("verdict").is_null());
   EXPECT_TRUE(document.at("age").is_null());
+}
+
+// By the rule that a sweep reads it by, up to the stamp of a deadline that nothing can be added to.
+TEST(StatusStamp, IsAUnixSecondOrNone) {
+  const auto stamp = [](const char* text) { return stampOf({{kRemoveAfterLabel, text}}); };
+  EXPECT_EQ(stamp("1800007200"), kNow + 7'200);
+  EXPECT_EQ(stamp("0"), 0U);
+  constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(stamp("18446744073709551615"), kLast);
+  for (const char* none : {"", "18446744073709551616", "-1", "+1", " 1", "1 ", "0x1", "soon"}) {
+    EXPECT_EQ(stamp(none), std::nullopt) << none;
+  }
+  EXPECT_EQ(stampOf({}), std::nullopt);
+  Status status = judged(ExitCode::kDone);
+  status.removeAfter = kLast;
+  EXPECT_THAT(statusText(status, kNow),
+              HasSubstr("remove after  unix second 18446744073709551615"));
 }
 
 TEST(StatusDocument, HoldsTheVerdictWhole) {
