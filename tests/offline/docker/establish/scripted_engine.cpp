@@ -15,52 +15,6 @@
 namespace vethgate::docker::test {
 namespace {
 
-constexpr std::size_t kIdDigits = 64;
-
-std::string percentDecoded(const std::string& text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%') {
-      decoded += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
-// "vethgate.probe-job-1" → "probe".
-std::string shortName(const std::string& name) {
-  if (name == "vethgate-" + kJob) {
-    return "holder";
-  }
-  const std::string before = "vethgate.";
-  const std::string after = "-" + kJob;
-  const bool helper = name.size() > before.size() + after.size() && name.rfind(before, 0) == 0 &&
-                      name.compare(name.size() - after.size(), after.size(), after) == 0;
-  return helper ? name.substr(before.size(), name.size() - before.size() - after.size()) : name;
-}
-
-std::string message(const std::string& text) { return Json{{"message", text}}.dump(); }
-
-std::string frame(char stream, const std::string& text) {
-  std::string bytes{stream, 0, 0, 0};
-  for (const unsigned shift : {24U, 16U, 8U, 0U}) {
-    bytes += static_cast<char>((text.size() >> shift) & 0xffU);
-  }
-  return bytes + text;
-}
-
-bool carries(const Json& labels, const Json& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const Json& pair) {
-    const std::string text = pair;
-    const std::size_t equals = text.find('=');
-    const auto label = labels.find(text.substr(0, equals));
-    return label != labels.end() && *label == text.substr(equals + 1);
-  });
-}
-
 // By layer; one that the plan leaves out is absent.
 Json countsOf(const Plan& plan) {
   Json counts = Json::object();
@@ -168,9 +122,7 @@ void ScriptedEngine::dieAtOnce(const std::string& container) {
 
 void ScriptedEngine::add(const std::string& name, const Labels& labels) {
   const std::lock_guard lock(mutex_);
-  std::string id = std::to_string(nextId_++);
-  id.insert(0, kIdDigits - id.size(), 'f');
-  containers_.push_back({id, name, {{"Labels", labels}}, "running", 0, true});
+  containers_.push_back({paddedId(nextId_++, 'f'), name, {{"Labels", labels}}, "running", 0, true});
 }
 
 std::vector<std::string> ScriptedEngine::names() const {
@@ -304,10 +256,10 @@ void ScriptedEngine::handle(Connection& connection) {
   } else if (under("/networks/")) {
     if (!faulted(connection, "network", nothing, 200)) {
       const std::string name = path.substr(10);
-      const bool there = name == "jobs" || name == "lan";
+      const bool there = name == "jobs" || name == "bridge" || name == "lan";
       const Json network{{"Id", std::string(kIdDigits, '2')},
                          {"Name", name},
-                         {"Driver", name == "jobs" ? "bridge" : "macvlan"},
+                         {"Driver", name == "lan" ? "macvlan" : "bridge"},
                          {"Internal", false},
                          {"EnableIPv6", false},
                          {"IPAM", {{"Config", {{{"Subnet", "172.19.0.0/16"}}}}}}};
@@ -332,11 +284,9 @@ void ScriptedEngine::create(Connection& connection, const std::string& name) {
     if (find(name) != nullptr) {
       return;
     }
-    std::string id = std::to_string(nextId_++);
-    id.insert(0, kIdDigits - id.size(), 'c');
-    containers_.push_back({id, name, body});
+    *made = paddedId(nextId_++, 'c');
+    containers_.push_back({*made, name, body});
     bodies_[shortName(name)] = body;
-    *made = id;
     note("create " + shortName(name));
   };
   if (faulted(connection, "create " + shortName(name), act, 201)) {

@@ -15,11 +15,11 @@
 
 #include "base/json.hpp"
 #include "docker/engine/types.hpp"
+#include "tests/offline/docker/establish/engine_text.hpp"
 #include "tests/offline/docker/stand_in/stand_in.hpp"
 
 namespace vethgate::docker::test {
 
-inline const std::string kJob = "job-1";
 inline const std::string kImageName = "vethgate:test";
 
 enum class Fault {
@@ -41,8 +41,8 @@ using Program = std::function<Said(const std::string& input)>;
 
 // Calls are named for faults, and noted, as "version", "info", "image", "network", "list", and with
 // the container they are for: "create apply", "start holder", "attach probe", "run verify" (the
-// streams after an attach), "wait host", "inspect holder", "remove probe". Containers of kJob go by
-// "holder" or their verb, all others by their name.
+// streams after an attach), "wait host", "inspect holder", "remove probe". Containers go by
+// their shortName().
 class ScriptedEngine {
  public:
   ScriptedEngine();

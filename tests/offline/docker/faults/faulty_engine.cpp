@@ -7,70 +7,6 @@
 #include "tests/offline/docker/establish/scripted_engine.hpp"
 
 namespace vethgate::docker::test {
-namespace {
-
-constexpr std::size_t kIdDigits = 64;
-
-std::string idOf(unsigned serial, char filler) {
-  std::string id = std::to_string(serial);
-  id.insert(0, kIdDigits - id.size(), filler);
-  return id;
-}
-
-std::string message(const std::string& text) { return Json{{"message", text}}.dump(); }
-
-// "vethgate.probe-job-1" → "probe"; those of other jobs keep their names.
-std::string shortName(const std::string& name) {
-  const std::string end = "-" + kJob;
-  if (name == "vethgate" + end) {
-    return "holder";
-  }
-  const std::string start = "vethgate.";
-  const bool helper = name.size() > start.size() + end.size() && name.rfind(start, 0) == 0 &&
-                      name.compare(name.size() - end.size(), end.size(), end) == 0;
-  return helper ? name.substr(start.size(), name.size() - start.size() - end.size()) : name;
-}
-
-std::string decoded(const std::string& text) {
-  std::string all;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%') {
-      all += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-      i += 2;
-    } else {
-      all += text[i];
-    }
-  }
-  return all;
-}
-
-std::string frame(char stream, const std::string& text) {
-  std::string bytes{stream, 0, 0, 0};
-  for (const unsigned shift : {24U, 16U, 8U, 0U}) {
-    bytes += static_cast<char>((text.size() >> shift) & 0xffU);
-  }
-  return bytes + text;
-}
-
-// What vethgate's own programs say; they are asked the same by nearly every schedule.
-std::string programOutput(const std::string& verb, const std::string& input) {
-  static std::mutex mutex;
-  static std::map<std::string, std::string> known;
-  const std::lock_guard lock(mutex);
-  std::string& text = known[verb + input];
-  if (text.empty()) {
-    if (verb == "host") {
-      text = R"({"own":["192.0.2.10"],"onLink":["192.0.2.0/24"]})";
-    } else if (verb == "holder") {
-      text = Json{{"host", {"172.17.0.1"}}, {"link", jobLink()}}.dump() + "\n";
-    } else {
-      text = (verb == "apply" ? applyAnswer(input) : contained(input)).dump();
-    }
-  }
-  return text;
-}
-
-}  // namespace
 
 FaultyEngine::FaultyEngine(std::uint64_t seed, std::function<void()> kill)
     : schedule_(seed), kill_(std::move(kill)) {
@@ -78,11 +14,32 @@ FaultyEngine::FaultyEngine(std::uint64_t seed, std::function<void()> kill)
   sweeper_.emplace([this](Connection& connection) { handle(connection, true); });
 }
 
-void FaultyEngine::addForeign(const std::string& name, const Labels& labels) {
+void FaultyEngine::addForeign(const std::string& name, const Labels& labels,
+                              const std::string& network) {
   const std::lock_guard lock(mutex_);
   ++foreigners_;
-  const Json body{{"Labels", labels}, {"HostConfig", {{"NetworkMode", "bridge"}}}};
-  containers_.push_back({idOf(nextId_++, 'f'), name, body, "running", 0, true});
+  const Json body{{"Labels", labels}, {"HostConfig", {{"NetworkMode", network}}}};
+  containers_.push_back({paddedId(nextId_++, 'f'), name, body, "running", 0, true});
+}
+
+void FaultyEngine::addJob(const std::string& name, const Labels& labels,
+                          const std::string& network) {
+  const std::lock_guard lock(mutex_);
+  const Json body{{"Labels", labels}, {"HostConfig", {{"NetworkMode", network}}}};
+  containers_.push_back({paddedId(nextId_++, 'c'), name, body, "running", 0, false});
+}
+
+void FaultyEngine::dismiss(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  foreigners_ -= std::erase_if(
+      containers_, [&](const Container& one) { return one.foreign && one.name == name; });
+}
+
+std::string FaultyEngine::idOf(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(containers_.begin(), containers_.end(),
+                                  [&](const Container& one) { return one.name == name; });
+  return found == containers_.end() ? "" : found->id;
 }
 
 bool FaultyEngine::killed() const {
@@ -95,15 +52,35 @@ void FaultyEngine::revive() {
   dead_ = false;
 }
 
-void FaultyEngine::heal() {
+void FaultyEngine::heal(bool healthy) {
   const std::lock_guard lock(mutex_);
-  healthy_ = true;
+  healthy_ = healthy;
 }
 
 void FaultyEngine::hangUp() {
   std::unique_lock lock(mutex_);
   dead_ = true;
   changed_.wait(lock, [this] { return undecided_ == 0; });
+}
+
+void FaultyEngine::killSweepAt(unsigned call, std::function<void()> kill) {
+  const std::lock_guard lock(mutex_);
+  callsToSweepsEnd_ = call;
+  killSweep_ = std::move(kill);
+}
+
+FaultyEngine::Sight FaultyEngine::endSweep() {
+  // Its end waits for every call that is under way.
+  sweeper_.reset();
+  Sight sight;
+  {
+    const std::lock_guard lock(mutex_);
+    sight = std::exchange(sight_, {});
+    callsToSweepsEnd_ = 0;
+    sweepDead_ = false;
+  }
+  sweeper_.emplace([this](Connection& connection) { handle(connection, true); });
+  return sight;
 }
 
 void FaultyEngine::settle() {
@@ -113,17 +90,17 @@ void FaultyEngine::settle() {
   }
 }
 
-void FaultyEngine::forbidSweeping(bool forbidden) {
+void FaultyEngine::forbidSweeping(Forbidden forbidden) {
   const std::lock_guard lock(mutex_);
-  sweepingForbidden_ = forbidden;
+  forbidden_ = forbidden;
 }
 
-std::vector<std::string> FaultyEngine::left() const {
+std::map<std::string, std::string> FaultyEngine::left() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> names;
+  std::map<std::string, std::string> names;
   for (const Container& one : containers_) {
     if (!one.foreign) {
-      names.push_back(one.name);
+      names.emplace(one.id, one.name);
     }
   }
   return names;
@@ -161,6 +138,10 @@ const FaultyEngine::Container* FaultyEngine::another(const std::string& idOrName
     return one.id != idOrName && one.name != idOrName;
   });
   return found == containers_.end() ? nullptr : &*found;
+}
+
+bool FaultyEngine::joins(const Container& one, const Container& other) {
+  return one.body.at("HostConfig").at("NetworkMode") == "container:" + other.id;
 }
 
 void FaultyEngine::touch(const Container& container, const std::string& how) {
@@ -206,9 +187,10 @@ FaultyEngine::Call FaultyEngine::callOf(const Request& request) {
 void FaultyEngine::handle(Connection& connection, bool sweeping) {
   Call call;
   Step step;
+  std::function<void()> kill;
   {
     const std::lock_guard lock(mutex_);
-    if (dead_ && !sweeping) {
+    if (sweeping ? sweepDead_ : dead_) {
       connection.drop();
       return;
     }
@@ -218,11 +200,17 @@ void FaultyEngine::handle(Connection& connection, bool sweeping) {
     step.kill = step.kill && !sweeping;
     if (step.kill) {
       dead_ = wasKilled_ = true;
+      kill = kill_;
+    }
+    if (sweeping && callsToSweepsEnd_ != 0 && --callsToSweepsEnd_ == 0) {
+      schedule_.end(step, call.name);
+      sweepDead_ = sight_.killed = true;
+      kill = killSweep_;
     }
     undecided_ += sweeping || call.verb == "attach" ? 0 : 1;
   }
-  if (step.kill) {
-    kill_();
+  if (kill) {
+    kill();
   }
   if (step.delay.count() > 0) {
     std::this_thread::sleep_for(step.delay);
@@ -238,8 +226,8 @@ void FaultyEngine::respond(Connection& connection, const Call& call, const Step&
   Answer answer;
   {
     const std::lock_guard lock(mutex_);
-    if (call.verb == "remove" && call.sweeping && sweepingForbidden_) {
-      violations_.push_back("a sweep had " + call.target + " removed before its time");
+    if (call.verb == "remove" && call.sweeping) {
+      noteSweeping(call);
     }
     switch (step.misdeed) {
       case Misdeed::kReset:
@@ -258,7 +246,7 @@ void FaultyEngine::respond(Connection& connection, const Call& call, const Step&
         answer =
             call.verb == "create"
                 ? Answer{201,
-                         Json{{"Id", idOf(nextId_++, 'd')}, {"Warnings", Json::array()}}.dump()}
+                         Json{{"Id", paddedId(nextId_++, 'd')}, {"Warnings", Json::array()}}.dump()}
                 : Answer{204, ""};
         break;
       case Misdeed::kLie:
@@ -266,6 +254,10 @@ void FaultyEngine::respond(Connection& connection, const Call& call, const Step&
         break;
       default:
         answer = perform(call);
+    }
+    if (call.verb == "list" && call.sweeping &&
+        (step.misdeed == Misdeed::kNone || step.misdeed == Misdeed::kLie)) {
+      noteShown(answer);
     }
     undecided_ -= call.sweeping ? 0 : 1;
     changed_.notify_all();
@@ -295,258 +287,32 @@ void FaultyEngine::respond(Connection& connection, const Call& call, const Step&
   }
 }
 
-FaultyEngine::Answer FaultyEngine::perform(const Call& call) {
-  if (call.verb == "version") {
-    return {200, R"({"Version":"20.10.24","ApiVersion":"1.41"})"};
-  }
-  if (call.verb == "info") {
-    return {
-        200,
-        R"({"ServerVersion":"1","KernelVersion":"6.1","DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}}})"};
-  }
-  if (call.verb == "image") {
-    return {200, Json{{"Id", "sha256:" + std::string(kIdDigits, '1')}}.dump()};
-  }
-  if (call.verb == "network") {
-    return {200, Json{{"Id", std::string(kIdDigits, '2')},
-                      {"Name", "jobs"},
-                      {"Driver", "bridge"},
-                      {"Internal", false},
-                      {"EnableIPv6", false},
-                      {"IPAM", {{"Config", {{{"Subnet", "172.19.0.0/16"}}}}}}}
-                     .dump()};
-  }
-  if (call.verb == "list") {
-    return list(call, false);
-  }
-  if (call.verb == "create") {
-    return create(call);
-  }
+// What a sweep asks for counts, whether or not it is done.
+void FaultyEngine::noteSweeping(const Call& call) {
+  ++sight_.removals;
   const Container* const one = find(call.target);
   if (one == nullptr) {
-    return {404, message("No such container: " + call.target)};
+    return;
   }
-  if (call.verb == "start") {
-    return start(call);
+  if (forbidden_ == Forbidden::kAll ||
+      (forbidden_ == Forbidden::kRunning && one->state == "running")) {
+    violations_.push_back("a sweep asked to remove " + one->name + " before its time");
   }
-  if (call.verb == "remove") {
-    return remove(call);
+  for (const Container& other : containers_) {
+    if (other.state == "running" && joins(other, *one) && sight_.shown.count(other.id) != 0) {
+      violations_.push_back("a sweep asked to remove " + one->name + " under " + other.name);
+    }
   }
-  if (call.verb == "wait") {
-    return {};
-  }
-  const bool running = one->state == "running";
-  Json host{{"ReadonlyRootfs", true}, {"Privileged", false}};
-  host.update(one->body.at("HostConfig"));
-  return {200, Json{{"Id", one->id},
-                    {"Name", "/" + one->name},
-                    {"Image", one->body.value("Image", "sha256:0")},
-                    {"Created", "2023-11-14T22:13:20Z"},
-                    {"State",
-                     {{"Status", one->state},
-                      {"Running", running},
-                      {"Pid", running ? 7 : 0},
-                      {"ExitCode", one->status},
-                      {"OOMKilled", false}}},
-                    {"HostConfig", host},
-                    {"Config",
-                     {{"Labels", one->body.at("Labels")}, {"User", one->body.value("User", "")}}},
-                    {"NetworkSettings", {{"Networks", {{"bridge", Json::object()}}}}}}
-                   .dump()};
 }
 
-FaultyEngine::Answer FaultyEngine::create(const Call& call) {
-  if (find(call.target) != nullptr) {
-    return {409, message("Conflict. The name \"/" + call.target + "\" is already in use")};
-  }
-  const std::string id = idOf(nextId_++, 'c');
-  containers_.push_back({id, call.target, Json::parse(call.body)});
-  return {201, Json{{"Id", id}, {"Warnings", Json::array()}}.dump()};
-}
-
-FaultyEngine::Answer FaultyEngine::start(const Call& call) {
-  Container& one = *find(call.target);
-  touch(one, "started");
-  const std::string mode = one.body.at("HostConfig").at("NetworkMode");
-  if (mode.rfind("container:", 0) == 0) {
-    const Container* const joined = find(mode.substr(10));
-    if (joined == nullptr || joined->state != "running") {
-      return {409, message("cannot join network of a non running container")};
+void FaultyEngine::noteShown(const Answer& answer) {
+  const bool first = sight_.shown.empty();
+  for (const Json& entry : Json::parse(answer.body)) {
+    const std::string id = entry.at("Id");
+    sight_.shown.insert(id);
+    if (first) {
+      sight_.first.insert(id);
     }
-    touch(*joined, "joined by " + one.name);
-  }
-  if (one.state != "created") {
-    return {304, ""};
-  }
-  one.state = "running";
-  changed_.notify_all();
-  return {204, ""};
-}
-
-FaultyEngine::Answer FaultyEngine::remove(const Call& call) {
-  const Container one = *find(call.target);
-  touch(one, "removed");
-  std::erase_if(containers_, [&](const Container& other) { return other.id == one.id; });
-  changed_.notify_all();
-  return {204, ""};
-}
-
-FaultyEngine::Answer FaultyEngine::list(const Call& call, bool lying) {
-  const std::size_t at = call.query.find("filters=");
-  const Json wanted = at == std::string::npos
-                          ? Json::array()
-                          : Json::parse(decoded(call.query.substr(at + 8))).at("label");
-  Json all = Json::array();
-  for (const Container& one : containers_) {
-    const Json& labels = one.body.at("Labels");
-    const bool carries = std::all_of(wanted.begin(), wanted.end(), [&](const Json& pair) {
-      const std::string text = pair;
-      const auto label = labels.find(text.substr(0, text.find('=')));
-      return label != labels.end() && *label == text.substr(text.find('=') + 1);
-    });
-    if (carries) {
-      all.push_back(
-          {{"Id", one.id}, {"Names", {"/" + one.name}}, {"State", one.state}, {"Labels", labels}});
-    }
-  }
-  if (lying && !all.empty()) {
-    // One that is there is left out, and one of somebody else's passes for it.
-    Json entry = all.back();
-    all.erase(all.size() - 1);
-    if (const Container* const other = another(entry.at("Id")); nextId_ % 2 == 0) {
-      entry["Id"] = other == nullptr ? idOf(nextId_++, 'd') : other->id;
-      all.push_back(entry);
-    }
-  }
-  return {200, all.dump()};
-}
-
-FaultyEngine::Answer FaultyEngine::lie(const Call& call) {
-  if (call.verb == "list") {
-    return list(call, true);
-  }
-  Answer answer = perform(call);
-  const Container* const other = another(call.target);
-  if (call.verb == "create" && answer.status == 201 && other != nullptr) {
-    answer.body = Json{{"Id", other->id}, {"Warnings", Json::array()}}.dump();
-  } else if (call.verb == "inspect" && other != nullptr) {
-    Call about = call;
-    about.target = other->id;
-    answer = perform(about);
-  }
-  return answer;
-}
-
-bool FaultyEngine::awaitWith(std::unique_lock<std::mutex>& lock, const Connection& connection,
-                             const std::function<bool()>& holds) {
-  constexpr std::chrono::milliseconds kLook{10};
-  while (!holds()) {
-    if (connection.stopping() || dead_) {
-      return false;
-    }
-    changed_.wait_for(lock, kLook);
-  }
-  return true;
-}
-
-void FaultyEngine::wait(Connection& connection, const Call& call) {
-  int status = 0;
-  {
-    std::unique_lock lock(mutex_);
-    const auto over = [&] {
-      const Container* const one = find(call.target);
-      return one == nullptr || one->state != "running";
-    };
-    if (!awaitWith(lock, connection, over)) {
-      return;
-    }
-    const Container* const one = find(call.target);
-    status = one == nullptr ? 137 : one->status;
-  }
-  connection.answer(200, Json{{"StatusCode", status}}.dump());
-}
-
-void FaultyEngine::attach(Connection& connection, const Call& call, const Step& step) {
-  switch (step.misdeed) {
-    case Misdeed::kNone:
-    case Misdeed::kResetAfter:
-    case Misdeed::kSilenceAfter:
-    case Misdeed::kHalf:
-      break;
-    case Misdeed::kSilence:
-      connection.holdUntilClientLeaves();
-      return;
-    case Misdeed::kRefuse:
-    case Misdeed::kRefuseLater:
-      connection.answer(step.status, message("the engine is unwell"));
-      return;
-    default:
-      connection.drop();
-      return;
-  }
-  Container before;
-  {
-    const std::lock_guard lock(mutex_);
-    const Container* const one = find(call.target);
-    if (one == nullptr) {
-      connection.answer(404, message("No such container: " + call.target));
-      return;
-    }
-    touch(*one, "attached to");
-    before = *one;
-  }
-  connection.send("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
-  {
-    std::unique_lock lock(mutex_);
-    const auto begun = [&] {
-      const Container* const one = find(before.id);
-      return one == nullptr || one->state != "created";
-    };
-    if (!awaitWith(lock, connection, begun) || find(before.id) == nullptr) {
-      return;
-    }
-  }
-  const std::string verb = shortName(before.name);
-  const std::string input = before.body.value("OpenStdin", false) ? connection.receiveToEnd() : "";
-  std::string said;
-  int status = 0;
-  try {
-    said = programOutput(verb, input);
-  } catch (const std::exception&) {
-    status = 2;  // its input was cut off
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    Container* const one = find(before.id);
-    if (one == nullptr) {
-      return;
-    }
-    const std::string mode = one->body.at("HostConfig").at("NetworkMode");
-    if (status == 0 && verb == "apply") {
-      applied_.insert(mode.substr(mode.find(':') + 1));
-    } else if (status == 0 && verb == "verify" &&
-               applied_.count(mode.substr(mode.find(':') + 1)) != 0) {
-      judged_.insert(mode.substr(mode.find(':') + 1));
-    }
-    if (verb != "holder") {  // which goes on
-      one->state = "exited";
-      one->status = status;
-    }
-    changed_.notify_all();
-  }
-  const std::string bytes = frame(1, said);
-  switch (step.misdeed) {
-    case Misdeed::kResetAfter:
-      connection.drop();
-      break;
-    case Misdeed::kSilenceAfter:
-      connection.holdUntilClientLeaves();
-      break;
-    case Misdeed::kHalf:
-      connection.send(bytes.substr(0, bytes.size() / 2));
-      break;
-    default:
-      connection.send(bytes);
   }
 }
 

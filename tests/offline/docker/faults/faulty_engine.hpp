@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -26,8 +27,13 @@ class FaultyEngine {
   [[nodiscard]] const std::string& socket() const noexcept { return worker_->socket(); }
   [[nodiscard]] const std::string& sweepSocket() const noexcept { return sweeper_->socket(); }
 
-  // Somebody else's: whatever starts, joins the streams of, or removes it is noted.
-  void addForeign(const std::string& name, const Labels& labels);
+  // Somebody else's, running: whatever starts, joins the streams of, or removes it is noted.
+  void addForeign(const std::string& name, const Labels& labels,
+                  const std::string& network = "bridge");
+  void dismiss(const std::string& name);  // a foreign one, which its owner removes
+  // The container of the worker's job, running.
+  void addJob(const std::string& name, const Labels& labels, const std::string& network);
+  [[nodiscard]] std::string idOf(const std::string& name) const;  // empty without one
 
   // While the worker is dead nothing that it asks for arrives any more.
   [[nodiscard]] bool killed() const;
@@ -35,14 +41,30 @@ class FaultyEngine {
   // The worker asks for nothing any more; returns once everything that it had asked for is done or
   // never will be. What was to be done long after is not.
   void hangUp();
-  void heal();  // no faults from here on
+  void heal(bool healthy = true);  // no faults from here on; or again
   // Everything that was to be done long after is done.
   void settle();
-  // Whether whatever a sweep asks to remove is noted.
-  void forbidSweeping(bool forbidden);
+  // A sweep's `call`-th call from here is its last one: `kill` is called, and the call may still be
+  // done.
+  void killSweepAt(unsigned call, std::function<void()> kill);
+  // What the sweeps since the last time were shown, and did.
+  struct Sight {
+    std::set<std::string> first;  // ids, by the first list that was answered
+    std::set<std::string> shown;  // by any
+    unsigned removals = 0;        // asked for
+    bool killed = false;
+  };
+  // The sweeps ask for nothing any more, and everything that they had asked for is done or never
+  // will be. The next one has another socket.
+  [[nodiscard]] Sight endSweep();
+  // What a sweep must not ask to remove.
+  enum class Forbidden { kNothing, kRunning, kAll };
+  void forbidSweeping(Forbidden forbidden);
 
-  [[nodiscard]] std::vector<std::string> left() const;  // names of what is not foreign
-  // What was done to foreign containers, or was forbidden; foreign ones that are gone.
+  [[nodiscard]] std::map<std::string, std::string> left()
+      const;  // name by id of what is not foreign
+  // What was done to foreign containers, or was forbidden; what a sweep asked to remove under one
+  // that runs, and that it had been shown; foreign ones that are gone.
   [[nodiscard]] std::vector<std::string> violations() const;
   // A job that starts in this one's namespace is contained: its holder runs, and in its namespace
   // one helper has applied a plan, and then another has judged it.
@@ -82,6 +104,9 @@ class FaultyEngine {
   [[nodiscard]] Answer remove(const Call& call);
   [[nodiscard]] Answer list(const Call& call, bool lying);
   [[nodiscard]] Answer lie(const Call& call);
+  void noteSweeping(const Call& call);
+  void noteShown(const Answer& answer);
+  [[nodiscard]] static bool joins(const Container& one, const Container& other);
   Container* find(const std::string& idOrName);
   [[nodiscard]] const Container* another(const std::string& idOrName) const;
   void touch(const Container& container, const std::string& how);
@@ -102,7 +127,11 @@ class FaultyEngine {
   bool healthy_ = false;
   bool dead_ = false;
   bool wasKilled_ = false;
-  bool sweepingForbidden_ = false;
+  Sight sight_;
+  std::function<void()> killSweep_;
+  unsigned callsToSweepsEnd_ = 0;  // 0: it lives
+  bool sweepDead_ = false;
+  Forbidden forbidden_ = Forbidden::kNothing;
   unsigned undecided_ = 0;         // calls of the worker's that may still do something
   std::optional<StandIn> worker_;  // last: their threads use all of the above
   std::optional<StandIn> sweeper_;

@@ -65,11 +65,15 @@ Step Schedule::next(const std::string& call) {
     step.delay = std::chrono::microseconds(drawn(seed_, "delayed " + what) % kLongestDelay);
   }
   if (call == fatalCall_ && time == fatalTime_) {
-    constexpr std::array kEnds{Misdeed::kReset, Misdeed::kResetAfter, Misdeed::kResetLater};
-    step.misdeed = kEnds.at(drawn(seed_, "end of " + what) % kEnds.size());
+    end(step, what);
     step.kill = true;
   }
   return step;
+}
+
+void Schedule::end(Step& step, const std::string& what) const {
+  constexpr std::array kEnds{Misdeed::kReset, Misdeed::kResetAfter, Misdeed::kResetLater};
+  step.misdeed = kEnds.at(drawn(seed_, "end of " + what) % kEnds.size());
 }
 
 }  // namespace vethgate::docker::test

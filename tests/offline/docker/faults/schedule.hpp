@@ -38,6 +38,8 @@ class Schedule {
   explicit Schedule(std::uint64_t seed);
   // For the next such call, "create holder", "list", …; under a lock of the caller's.
   [[nodiscard]] Step next(const std::string& call);
+  // Makes it one whose client goes before the answer, done or not.
+  void end(Step& step, const std::string& what) const;
 
  private:
   std::uint64_t seed_;
