@@ -21,29 +21,6 @@ live::Finished evidence(std::vector<std::string> arguments) {
 // A record of exactly what is required, as one run would have it.
 class EvidenceCommand : public testing::Test {
  protected:
-  EvidenceCommand() {
-    std::map<std::string, std::vector<LoggedTest>> tests;  // by kernel
-    std::map<std::string, std::vector<std::string>> held;
-    const auto linesOf = [&](const std::string& kernel, const std::string& name) -> auto& {
-      for (LoggedTest& test : tests[kernel]) {
-        if (test.name == name) {
-          return test.lines;
-        }
-      }
-      tests[kernel].push_back({.name = name});
-      return tests[kernel].back().lines;
-    };
-    for (const RequiredCase& one : requiredCases()) {
-      linesOf(one.kernel, one.test)
-          .push_back("vethgate-case id=" + one.id + " outcome=" + one.outcome);
-    }
-    for (const auto& [kernel, all] : tests) {
-      exhibit_.write("live-" + kernel + ".log", logOf(kernel + ".1", all));
-      logs_.push_back("live-" + kernel + ".log");
-    }
-    record_ = exhibit_.folder() / "record";
-  }
-
   [[nodiscard]] live::Finished write() const {
     std::vector<std::string> arguments{"write", record_};
     arguments.insert(arguments.end(), logs_.begin(), logs_.end());
@@ -51,8 +28,8 @@ class EvidenceCommand : public testing::Test {
   }
 
   Exhibit exhibit_;
-  std::vector<std::string> logs_;
-  std::string record_;
+  std::vector<std::string> logs_ = exhibit_.writeRequired();
+  std::string record_ = exhibit_.folder() / "record";
 };
 
 TEST_F(EvidenceCommand, AcceptsARecordOfAllThatIsRequired) {

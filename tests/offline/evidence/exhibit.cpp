@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -22,10 +23,11 @@ std::string measured(const std::string& id, const std::string& outcome) {
 
 }  // namespace
 
-std::string logOf(const std::string& kernel, const std::vector<LoggedTest>& tests) {
+std::string logOf(const std::string& kernel, const std::vector<LoggedTest>& tests,
+                  const std::string& head) {
   std::ostringstream log;
-  log << "vethgate-run source_head=" << std::string(40, 'a')
-      << " tree=clean host=builder kernel=" << kernel << " time=1796000000\n";
+  log << "vethgate-run source_head=" << head << " tree=clean host=builder kernel=" << kernel
+      << " time=1796000000\n";
   for (const std::string_view artifact : kArtifacts) {
     log << "vethgate-artifact name=" << artifact << " sha256=" << sha256Hex(contentOf(artifact))
         << "\n";
@@ -93,6 +95,28 @@ std::string Exhibit::read(const std::string& name) const {
   std::ostringstream text;
   text << std::ifstream(folder_ / name).rdbuf();
   return text.str();
+}
+
+std::vector<std::string> Exhibit::writeRequired(const std::string& head) const {
+  std::map<std::string, std::vector<LoggedTest>> tests;  // by kernel
+  const auto linesOf = [&](const std::string& kernel, const std::string& name) -> auto& {
+    for (LoggedTest& test : tests[kernel]) {
+      if (test.name == name) {
+        return test.lines;
+      }
+    }
+    tests[kernel].push_back({.name = name});
+    return tests[kernel].back().lines;
+  };
+  for (const RequiredCase& one : requiredCases()) {
+    linesOf(one.kernel, one.test).push_back(measured(one.id, one.outcome));
+  }
+  std::vector<std::string> logs;
+  for (const auto& [kernel, all] : tests) {
+    logs.push_back("live-" + kernel + ".log");
+    write(logs.back(), logOf(kernel + ".1", all, head));
+  }
+  return logs;
 }
 
 std::string Exhibit::record() const { return recordOf(Folder(folder_), {kFirstLog, kSecondLog}); }

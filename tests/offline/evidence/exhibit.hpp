@@ -17,8 +17,12 @@ struct LoggedTest {
   std::vector<std::string> lines = {};
 };
 
-// The log of a run in which all of `tests` passed.
-[[nodiscard]] std::string logOf(const std::string& kernel, const std::vector<LoggedTest>& tests);
+// A commit that is none.
+inline const std::string kNoCommit(40, 'a');
+
+// The log of a run, of a clean tree at commit `head`, in which all of `tests` passed.
+[[nodiscard]] std::string logOf(const std::string& kernel, const std::vector<LoggedTest>& tests,
+                                const std::string& head = kNoCommit);
 
 // The first `from` of `text` replaced; throws when there is none.
 [[nodiscard]] std::string replaced(std::string text, const std::string& from,
@@ -36,6 +40,9 @@ class Exhibit {
 
   void write(const std::string& name, const std::string& text) const;
   [[nodiscard]] std::string read(const std::string& name) const;
+  // Writes the logs, one for each kernel, of runs that measured all that this build requires, and
+  // returns their names.
+  [[nodiscard]] std::vector<std::string> writeRequired(const std::string& head = kNoCommit) const;
   // A record made of the logs as they stand.
   [[nodiscard]] std::string record() const;
 
