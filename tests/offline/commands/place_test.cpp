@@ -6,13 +6,17 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <ostream>
+#include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.hpp"
 #include "base/program.hpp"
 #include "tests/live/fixture/process.hpp"
+#include "tests/offline/evidence/exhibit.hpp"
 
 namespace vethgate {
 namespace {
@@ -30,6 +34,7 @@ struct Use {
   std::vector<std::string> arguments;
   std::string input;
   int exit;
+  std::vector<std::string> under = {};  // what starts it
 };
 
 void PrintTo(const Use& use, std::ostream* out) { *out << use.program << " " << use.name; }
@@ -55,6 +60,18 @@ std::vector<Use> uses() {
        9},
       {"ExaminesNoEngine", "vethgate", {"doctor", "--engine", kNoEngine}, "", 9},
       {"HelpsWithACommand", "vethgate", {"status", "--help"}, "", 0},
+      {"SweepsNoEngine", "vethgate", {"sweep", "--owner", "o", "--engine", kNoEngine}, "", 9},
+      {"ReapsNoEngine", "vethgate", {"reap", "--owner", "o", "--engine", kNoEngine}, "", 9},
+      {"ChecksNoRecord", "vethgate", {"evidence", "check", "/nonexistent/record"}, "", 2},
+      {"WritesNoRecord", "vethgate", {"evidence", "write", "/nonexistent/record", "log"}, "", 2},
+      {"HoldsUntilItIsTold",
+       "vethgate-hold",
+       {},
+       "",
+       0,
+       {"timeout", "--preserve-status", "--signal=TERM", "1"}},
+      {"RefusesAnArgument", "vethgate-hold", {"--no-such-option"}, "", 2},
+      {"RefusesAnEmptyName", "vethgate-hold", {"--probe", ""}, "", 2},
       {"Renders", "vethgate-render", {"--link", link, "--emit", "plan"}, policy, 0},
       {"ShowsATable", "vethgate-render", {"--link", link, "--emit", "table"}, policy, 0},
       {"ShowsItsMessages", "vethgate-apply", {"--dry-run"}, plan, 0},
@@ -62,6 +79,7 @@ std::vector<Use> uses() {
       {"Judges", "vethgate-verify", {"--replay", capture}, question, 0},
       {"RefusesAQuestion", "vethgate-verify", {"--replay", capture}, "{}", 2},
       {"RefusesAnEmptyName", "vethgate-probe", {"--host", ""}, "", 2}};
+  // vethgate-hold has no options to help with.
   for (const char* program :
        {"vethgate", "vethgate-render", "vethgate-probe", "vethgate-apply", "vethgate-verify"}) {
     all.push_back({"Helps", program, {"--help"}, "", 0});
@@ -91,6 +109,12 @@ class Elsewhere {
   std::string folder_;
 };
 
+// A log line says when it was written.
+std::string timeless(const std::string& text) {
+  static const std::regex kTime(R"re("time":"[^"]*")re");
+  return std::regex_replace(text, kTime, "");
+}
+
 class Place : public testing::TestWithParam<Use> {};
 
 TEST_P(Place, IsNothingThatACommandKnows) {
@@ -100,22 +124,30 @@ TEST_P(Place, IsNothingThatACommandKnows) {
   elsewhere.link(program, "another");
   elsewhere.link("another", "again");
   const auto runAs = [&](const std::string& name, const std::string& folder) {
-    std::vector<std::string> argv{name};
+    std::vector<std::string> argv = use.under;
+    argv.push_back(name);
     argv.insert(argv.end(), use.arguments.begin(), use.arguments.end());
     return live::run({.argv = argv, .input = use.input, .directory = folder});
   };
+  const std::vector<std::pair<std::string, std::string>> places{
+      {program, "/"},
+      {std::string("./") + use.program, VETHGATE_BIN_DIR},
+      {elsewhere.folder() + "/another", "/"},
+      {"./again", elsewhere.folder()}};
+  // At once, since a release takes half a minute to give up an engine.
+  std::vector<std::future<live::Finished>> others;
+  for (const auto& [name, folder] : places) {
+    others.push_back(std::async(std::launch::async, runAs, name, folder));
+  }
   const live::Finished usual = runAs(program, VETHGATE_BIN_DIR);
   EXPECT_EQ(usual.exit, use.exit) << usual.summary();
-  EXPECT_FALSE(usual.out.empty() && usual.err.empty());
-  for (const auto& [name, folder] : std::vector<std::pair<std::string, std::string>>{
-           {program, "/"},
-           {std::string("./") + use.program, VETHGATE_BIN_DIR},
-           {elsewhere.folder() + "/another", "/"},
-           {"./again", elsewhere.folder()}}) {
-    const live::Finished other = runAs(name, folder);
-    EXPECT_EQ(other.exit, usual.exit) << name << " in " << folder << ": " << other.summary();
-    EXPECT_EQ(other.out, usual.out) << name << " in " << folder;
-    EXPECT_EQ(other.err, usual.err) << name << " in " << folder;
+  EXPECT_EQ(usual.out.empty() && usual.err.empty(), !use.under.empty());  // a holder is silent
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::string where = places[i].first + " in " + places[i].second;
+    const live::Finished other = others[i].get();
+    EXPECT_EQ(other.exit, usual.exit) << where << ": " << other.summary();
+    EXPECT_EQ(other.out, usual.out) << where;
+    EXPECT_EQ(timeless(other.err), timeless(usual.err)) << where;
   }
 }
 
@@ -126,6 +158,68 @@ std::string nameOf(const testing::TestParamInfo<Use>& use) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, Place, testing::ValuesIn(uses()), nameOf);
+
+// The path of a record leads to it by every spelling, and its logs lie beside it all the same.
+TEST(RecordPath, IsReadFromWhereverTheCommandIsStarted) {
+  const evidence::test::Exhibit exhibit;
+  const fs::path& folder = exhibit.folder();
+  const std::string name = folder.filename();
+  const Elsewhere elsewhere;
+  elsewhere.link(folder, "records");
+  elsewhere.link(VETHGATE_BIN_DIR "/vethgate", "another");
+  const std::vector<std::string> logs = exhibit.writeRequired();
+  const auto run = [&](const std::string& program, std::vector<std::string> arguments,
+                       const std::string& directory) {
+    arguments.insert(arguments.begin(), {program, "evidence"});
+    return live::run({.argv = arguments, .directory = directory});
+  };
+  const std::string usual = VETHGATE_BIN_DIR "/vethgate";
+  const auto write = [&](const std::string& program, const std::string& record,
+                         const std::string& directory) {
+    std::vector<std::string> arguments{"write", record};
+    arguments.insert(arguments.end(), logs.begin(), logs.end());
+    return run(program, arguments, directory);
+  };
+  ASSERT_TRUE(write(usual, folder / "record", "/").ok());
+  const std::string record = exhibit.read("record");
+  const live::Finished judged = run(usual, {"check", folder / "record"}, "/");
+  ASSERT_TRUE(judged.ok()) << judged.summary() << judged.out.substr(0, 1'000);
+  const live::Finished withBuild =
+      run(usual, {"check", folder / "record", "--root", exhibit.build()}, "/");
+  ASSERT_TRUE(withBuild.ok()) << withBuild.summary();
+  fs::create_directory(folder / "below");
+
+  struct Spelling {
+    std::string record;
+    std::string directory;
+    std::string build;
+  };
+  for (const Spelling& one : std::vector<Spelling>{
+           {"record", folder, "build"},
+           {"./record", folder, "./build/"},
+           {"../record", folder / "below", "../build"},
+           {name + "/record", folder.parent_path(), name + "/build"},
+           {elsewhere.folder() + "/records/record", "/", elsewhere.folder() + "/records/build"},
+           {"records/record", elsewhere.folder(), "records/build"},
+           {"/../" + (folder / "record").string().substr(1), "/", exhibit.build()}}) {
+    for (const std::string& program : {usual, elsewhere.folder() + "/another"}) {
+      fs::remove(folder / "record");
+      const live::Finished written = write(program, one.record, one.directory);
+      EXPECT_TRUE(written.ok()) << one.record << ": " << written.summary();
+      EXPECT_EQ(written.out + written.err, "") << one.record;
+      EXPECT_EQ(exhibit.read("record"), record) << one.record;
+      const live::Finished again = run(program, {"check", one.record}, one.directory);
+      EXPECT_EQ(again.exit, 0) << one.record << ": " << again.summary();
+      EXPECT_EQ(again.out, judged.out) << one.record;
+      const live::Finished built =
+          run(program, {"check", one.record, "--root", one.build}, one.directory);
+      EXPECT_EQ(built.exit, 0) << one.build << ": " << built.summary();
+      EXPECT_EQ(built.out, withBuild.out) << one.build;
+    }
+  }
+  // Another folder's is not taken for it.
+  EXPECT_EQ(run(usual, {"check", "record"}, elsewhere.folder()).exit, 2);
+}
 
 }  // namespace
 }  // namespace vethgate
