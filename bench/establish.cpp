@@ -74,6 +74,11 @@ class Stage {
     }
   }
 
+  // Ids of what the engine has of a job, each with a line feed.
+  [[nodiscard]] std::string left(const std::string& job) const {
+    return engine.need({"ps", "--all", "--quiet", "--filter", "label=vethgate.job=" + job});
+  }
+
   live::Namespace host;
   live::LiveEngine engine;
 };
@@ -186,24 +191,34 @@ void benchConcurrent(int count) {
     attempts.push_back(std::async(
         std::launch::async, [&stage, i] { return stage.establish("job-" + std::to_string(i)); }));
   }
-  int answered = 0;
-  std::map<std::string, int> refusals;
+  std::vector<live::Finished> ended;
   for (std::future<live::Finished>& attempt : attempts) {
-    const live::Finished finished = attempt.get();
-    const std::string reason = finished.lastErrorLine();
-    if (finished.ok()) {
-      ++answered;
-    } else if (finished.exit <= 1) {
-      throw std::runtime_error("establish: " + finished.summary());
-    } else {
-      // A removal that an engine does not confirm in time is said, and left to the sweep.
-      ++refusals["exit " + std::to_string(finished.exit) +
-                 (reason.find("nothing of the attempt is left") != std::string::npos
-                      ? ", nothing left"
-                      : ", saying what may be left")];
-    }
+    ended.push_back(attempt.get());
   }
   const double all = secondsSince(started);
+  int answered = 0;
+  std::map<std::string, int> refusals;
+  std::vector<std::string> unsaid;
+  for (int i = 0; i < count; ++i) {
+    const live::Finished& finished = ended.at(static_cast<std::size_t>(i));
+    if (finished.ok()) {
+      ++answered;
+      continue;
+    }
+    if (finished.exit <= 1) {
+      throw std::runtime_error("establish: " + finished.summary());
+    }
+    const std::string reason = finished.lastErrorLine();
+    const bool nothing = reason.find("nothing of the attempt is left") != std::string::npos;
+    // A removal that an engine does not confirm in time is said, and left to the sweep.
+    ++refusals["exit " + std::to_string(finished.exit) +
+               (nothing ? ", nothing left" : ", saying what may be left")];
+    // Before a release hides whether that was true.
+    const std::string left = nothing ? stage.left("job-" + std::to_string(i)) : "";
+    if (!left.empty()) {
+      unsaid.push_back(left + "after: " + reason);
+    }
+  }
   for (int i = 0; i < count; ++i) {
     stage.release("job-" + std::to_string(i));
   }
@@ -218,6 +233,13 @@ void benchConcurrent(int count) {
   }
   std::printf("  nothing left after release\n");
   std::fflush(stdout);
+  if (!unsaid.empty()) {
+    throw std::runtime_error(std::to_string(unsaid.size()) +
+                             " said that nothing is left, and something was: " + unsaid.front());
+  }
+  if (answered == 0) {
+    throw std::runtime_error("none was answered");
+  }
 }
 
 }  // namespace vethgate::bench

@@ -1,10 +1,12 @@
 // `./run bench [processes|randomised|packets|establish|concurrent] [NUMBER]`: what vethgate costs,
-// measured side by side with iptables-nft-restore, ip6tables-nft-restore and tc -batch on the same
-// rules, and with docker's command line program, in one run. It prints figures and judges none of
-// them. NUMBER: of rounds, or of establishes at once.
+// measured side by side with iptables-nft-restore, ip6tables-nft-restore, tc -batch and nft -f on
+// the same rules, and with docker's command line program, in one run. It prints figures and judges
+// none of them. NUMBER: of rounds, or of establishes at once.
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -14,6 +16,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/establish.hpp"
@@ -96,61 +100,89 @@ Measured operator+(const Measured& a, const Measured& b) {
 }
 
 // What was measured at one size of policy, by the name that the table gives it.
-constexpr const char* kOurs = "apply + verify";
-constexpr const char* kTheirs = "all three";
 using Measurements = std::map<std::string, Series>;
+constexpr const char* kOurTwo = "apply + verify, 2 layers";
+constexpr const char* kOurThree = "apply + verify, 3 layers";
+constexpr const char* kTheirTwo = "theirs, 2 layers";
+constexpr const char* kTheirThree = "theirs, 3 layers";
+constexpr std::array kTable{"probe",
+                            "render, 2 layers",
+                            "apply, 2 layers",
+                            "verify, 2 layers",
+                            kOurTwo,
+                            "render, 3 layers",
+                            "apply, 3 layers",
+                            "verify, 3 layers",
+                            kOurThree,
+                            "iptables-nft-restore",
+                            "ip6tables-nft-restore",
+                            "tc -batch",
+                            "nft -f",
+                            kTheirTwo,
+                            kTheirThree};
 
-void measureRound(const std::string& policy, Addresses addresses, Measurements& series) {
-  live::Host host;
-  const live::Job ours(host);
-  const live::Job theirs(host);
-  const Documents made = documents(ours, policy);
-  series["render"].add(measure({program("render"), "--link", kFolder + "/link.json", "--policy",
-                                kFolder + "/policy.json", "--emit", "plan"},
-                               "", ours.netns(), addresses));
+void measureOurs(const live::Job& job, const std::string& policy, const std::string& layers,
+                 Addresses addresses, Measurements& series) {
+  series["probe"].add(measure({program("probe")}, "", job.netns(), addresses));
+  const Documents made = documents(job, policy);
+  series["render" + layers].add(measure({program("render"), "--link", kFolder + "/link.json",
+                                         "--policy", kFolder + "/policy.json", "--emit", "plan"},
+                                        "", job.netns(), addresses));
   const Measured apply =
-      series["apply"].add(measure({program("apply")}, made.plan, ours.netns(), addresses));
-  const Measured verify =
-      series["verify"].add(measure({program("verify")}, made.verify, ours.netns(), addresses));
-  series[kOurs].add(apply + verify);
+      series["apply" + layers].add(measure({program("apply")}, made.plan, job.netns(), addresses));
+  const Measured verify = series["verify" + layers].add(
+      measure({program("verify")}, made.verify, job.netns(), addresses));
+  series["apply + verify" + layers].add(apply + verify);
+}
 
-  (void)documents(theirs, policy);
+void measureRound(std::size_t denied, Addresses addresses, Measurements& series) {
+  live::Host host;
+  measureOurs(live::Job(host), policyText(denied, kTwoLayers), ", 2 layers", addresses, series);
+  measureOurs(live::Job(host), policyText(denied, kThreeLayers), ", 3 layers", addresses, series);
+
+  const live::Job theirs(host);
+  (void)documents(theirs, policyText(denied, kThreeLayers));
   const std::string iptables = renderTo("iptables-save");
   const std::string filters = renderTo("tc");
+  const std::string netdev = renderTo("nft");
   const Measured v4 = series["iptables-nft-restore"].add(
       measure({"iptables-nft-restore"}, iptables, theirs.netns(), addresses));
   const Measured v6 = series["ip6tables-nft-restore"].add(
       measure({"ip6tables-nft-restore"}, iptables, theirs.netns(), addresses));
   const Measured tc =
       series["tc -batch"].add(measure({"tc", "-batch", filters}, "", theirs.netns(), addresses));
-  series[kTheirs].add(v4 + v6 + tc);
+  const Measured nft =
+      series["nft -f"].add(measure({"nft", "-f", netdev}, "", theirs.netns(), addresses));
+  series[kTheirTwo].add(v4 + v6 + tc);
+  series[kTheirThree].add(v4 + v6 + tc + nft);
 }
 
 void printMeasurements(const std::string& size, const Measurements& series) {
-  for (const char* name : {"render", "apply", "verify", kOurs, "iptables-nft-restore",
-                           "ip6tables-nft-restore", "tc -batch", kTheirs}) {
+  for (const char* name : kTable) {
     const Series& one = series.at(name);
-    std::printf("%-9s %-22s %8.1f %8.1f %8.1f %8.1f\n", size.c_str(), name,
+    std::printf("%-9s %-24s %8.1f %8.1f %8.1f %8.1f\n", size.c_str(), name,
                 one.medianOf(&Measured::wall), one.medianOf(&Measured::user),
                 one.medianOf(&Measured::system), one.peakMiB());
   }
-  const double theirs = series.at(kTheirs).medianOf(&Measured::wall);
-  std::printf("%-9s %s over %s: %.2f; floor, our system time over their wall time: %.2f\n",
-              size.c_str(), kOurs, kTheirs, series.at(kOurs).medianOf(&Measured::wall) / theirs,
-              series.at(kOurs).medianOf(&Measured::system) / theirs);
+  for (const auto& [ours, theirs] :
+       {std::pair{kOurTwo, kTheirTwo}, std::pair{kOurThree, kTheirThree}}) {
+    const double wall = series.at(theirs).medianOf(&Measured::wall);
+    std::printf("%-9s %s over %s: %.2f; floor, our system time over their wall time: %.2f\n",
+                size.c_str(), ours, theirs, series.at(ours).medianOf(&Measured::wall) / wall,
+                series.at(ours).medianOf(&Measured::system) / wall);
+  }
   std::fflush(stdout);
 }
 
 void benchProcesses(int rounds, Addresses addresses) {
   std::printf("whole processes at %s addresses, median of %d rounds, interleaved; milliseconds\n",
               addresses == Addresses::kFixed ? "fixed" : "random", rounds);
-  std::printf("%-9s %-22s %8s %8s %8s %8s\n", "denied", "program", "wall", "user", "system",
+  std::printf("%-9s %-24s %8s %8s %8s %8s\n", "denied", "program", "wall", "user", "system",
               "peak MiB");
   for (const std::size_t denied : {std::size_t{0}, std::size_t{1000}, std::size_t{10000}}) {
-    const std::string policy = policyText(denied);
     Measurements series;
     for (int round = 0; round < rounds; ++round) {
-      measureRound(policy, addresses, series);
+      measureRound(denied, addresses, series);
     }
     printMeasurements(denied == 0 ? "reference" : std::to_string(denied), series);
   }
@@ -159,27 +191,35 @@ void benchProcesses(int rounds, Addresses addresses) {
 // One contained job per plan; the rounds take turns, so that no plan has the quiet half of the run.
 void benchPackets() {
   struct Case {
-    const char* name;
+    std::string name;
     std::string policy;  // empty: no plan
     Sender sender;
     std::unique_ptr<live::Job> job;
     std::vector<double> nanoseconds;
   };
-  const std::string both = R"(["iptables","flower"])";
-  const std::string flower = R"(["flower"])";
   constexpr std::size_t kMany = 10000;
   std::vector<Case> cases;
-  const auto add = [&](const char* name, const std::string& policy, Sender sender) {
+  const auto add = [&](const std::string& name, const std::string& policy, Sender sender) {
     cases.push_back({name, policy, sender, nullptr, {}});
   };
-  add("AF_PACKET, no plan", "", Sender::kRaw);
-  add("AF_PACKET, reference policy", policyText(0, both), Sender::kRaw);
-  add("AF_PACKET, 10,000 prefixes", policyText(kMany, both), Sender::kRaw);
-  add("UDP socket, no plan", "", Sender::kUdp);
-  add("UDP socket, reference policy", policyText(0, both), Sender::kUdp);
-  add("UDP socket, reference, flower alone", policyText(0, flower), Sender::kUdp);
-  add("UDP socket, 10,000 prefixes", policyText(kMany, both), Sender::kUdp);
-  add("UDP socket, 10,000, flower alone", policyText(kMany, flower), Sender::kUdp);
+  const std::string flower = R"(["flower"])";
+  const std::string none = ", no plan";
+  const std::string few = ", reference policy, 2 layers";
+  const std::string many = ", 10,000 prefixes, 2 layers";
+  for (const auto& [name, sender] : {std::pair{std::string("AF_PACKET"), Sender::kRaw},
+                                     std::pair{std::string("UDP socket"), Sender::kUdp}}) {
+    add(name + none, "", sender);
+    add(name + few, policyText(0, kTwoLayers), sender);
+    add(name + ", reference policy, 3 layers", policyText(0, kThreeLayers), sender);
+    if (sender == Sender::kUdp) {  // which iptables judges as well
+      add(name + ", reference policy, flower alone", policyText(0, flower), sender);
+    }
+    add(name + many, policyText(kMany, kTwoLayers), sender);
+    add(name + ", 10,000 prefixes, 3 layers", policyText(kMany, kThreeLayers), sender);
+    if (sender == Sender::kUdp) {
+      add(name + ", 10,000 prefixes, flower alone", policyText(kMany, flower), sender);
+    }
+  }
 
   live::Host host;
   for (Case& one : cases) {
@@ -197,15 +237,34 @@ void benchPackets() {
   }
   std::printf("\npackets to an allowed address, median of %d rounds of %lld ms\n", kPacketRounds,
               static_cast<long long>(kPacketSpan.count()));
-  std::printf("%-38s %12s %12s %18s\n", "sender and plan", "packets/s", "ns/packet",
+  std::printf("%-42s %12s %12s %18s\n", "sender and plan", "packets/s", "ns/packet",
               "ns over no plan");
-  const auto at = [&](std::size_t i) { return median(cases.at(i).nanoseconds); };
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const double without = at(cases[i].sender == Sender::kRaw ? 0 : 3);
-    std::printf("%-38s %12.0f %12.0f %18.0f\n", cases[i].name, 1e9 / at(i), at(i), at(i) - without);
+  double without = 0;
+  std::map<std::string, double> over;
+  for (const Case& one : cases) {
+    const double each = median(one.nanoseconds);
+    without = one.policy.empty() ? each : without;
+    over[one.name] = each - without;
+    std::printf("%-42s %12.0f %12.0f %18.0f\n", one.name.c_str(), 1e9 / each, each, over[one.name]);
   }
   std::printf("flower's cost at 10,000 prefixes over its cost at the reference policy: %.2f\n",
-              (at(2) - at(0)) / (at(1) - at(0)));
+              over.at("AF_PACKET" + many) / over.at("AF_PACKET" + few));
+}
+
+// Of rounds, or of establishes at once; `otherwise` where the command line names none.
+int numberFrom(int argc, char** argv, int otherwise) {
+  if (argc < 3) {
+    return otherwise;
+  }
+  constexpr int kMost = 1'000;
+  const std::string_view text = argv[2];
+  int number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop != text.data() + text.size() || number < 1 || number > kMost) {
+    throw std::invalid_argument("the number is \"" + std::string(text) + "\", expected 1 to " +
+                                std::to_string(kMost));
+  }
+  return number;
 }
 
 }  // namespace
@@ -213,9 +272,18 @@ void benchPackets() {
 
 int main(int argc, char** argv) {
   using vethgate::bench::Addresses;
+  constexpr std::array kKnown{"all",     "processes", "randomised",
+                              "packets", "establish", "concurrent"};
   try {
     const std::string what = argc > 1 ? argv[1] : "all";
-    const auto number = [&](int otherwise) { return argc > 2 ? std::stoi(argv[2]) : otherwise; };
+    if (argc > 3 || std::find(kKnown.begin(), kKnown.end(), what) == kKnown.end()) {
+      throw std::invalid_argument("\"" + what +
+                                  "\" is not measured; processes, randomised, packets, establish "
+                                  "and concurrent are, with a number behind them");
+    }
+    const auto number = [&](int otherwise) {
+      return vethgate::bench::numberFrom(argc, argv, otherwise);
+    };
     const auto asked = [&](const char* one) { return what == "all" || what == one; };
     mkdir(vethgate::bench::kFolder.c_str(), 0700);
     if (asked("processes")) {
@@ -234,6 +302,9 @@ int main(int argc, char** argv) {
       vethgate::bench::benchConcurrent(number(vethgate::bench::kEstablishesAtOnce));
     }
     return 0;
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "bench: " << error.what() << "\n";
+    return 2;
   } catch (const std::exception& error) {
     std::cerr << "bench: " << error.what() << "\n";
     return 1;

@@ -11,9 +11,13 @@ namespace vethgate::bench {
 // fixture sends to; empty for 0.
 [[nodiscard]] std::vector<std::string> spreadPrefixes(std::size_t count);
 
+// As in the policy document. The reference's own tools write the first two; three are a policy's
+// default.
+inline constexpr const char* kTwoLayers = R"(["iptables","flower"])";
+inline constexpr const char* kThreeLayers = R"(["iptables","flower","netdev"])";
+
 // The reference policy: logging, a proxy pinhole, two resolvers. With `denied` > 0 those prefixes
-// stand in the place of the named sets. `layers` as in the policy document, e.g. R"(["flower"])".
-[[nodiscard]] std::string policyText(std::size_t denied,
-                                     const std::string& layers = R"(["iptables","flower"])");
+// stand in the place of the named sets.
+[[nodiscard]] std::string policyText(std::size_t denied, const std::string& layers);
 
 }  // namespace vethgate::bench
