@@ -13,10 +13,12 @@
 
 namespace vethgate::evidence {
 
-// Below the folder of a build; the digest of each must be in a record.
+// Below the folder of a build: what is tested, and what it is tested with. The digest of each must
+// be in a record.
 inline constexpr std::string_view kArtifacts[] = {
     "bin/vethgate",        "bin/vethgate-apply",  "bin/vethgate-hold",        "bin/vethgate-probe",
-    "bin/vethgate-render", "bin/vethgate-verify", "image/vethgate-image.tar", "tests/live-tests"};
+    "bin/vethgate-render", "bin/vethgate-verify", "image/vethgate-image.tar", "tests/live-tests",
+    "tests/payload",       "tests/job-image.tar"};
 
 struct Judgement {
   Problems problems;      // all of them; none: the evidence is good
