@@ -55,22 +55,29 @@ std::array<std::uint8_t, 6> readMac(const Json& value, const std::string& path) 
   return mac;
 }
 
+// `before`: the one that it must come after, if any.
+Address readAddress(const Json& entry, const std::string& place, const Address* before) {
+  const std::string& text = asText(entry, place);
+  const std::optional<Address> address = Address::parse(text);
+  if (!address) {
+    badInput(place + " is \"" + text + "\", expected one literal IPv4 or IPv6 address");
+  }
+  if (before != nullptr && !(*before < *address)) {
+    badInput(place + " is " + text + ", expected addresses in ascending order, each once");
+  }
+  return *address;
+}
+
 std::vector<Address> readAddresses(const Json& value, const std::string& path) {
   std::vector<Address> addresses;
   for (const Json& entry : asArray(value, path)) {
     const std::string place = path + "[" + std::to_string(addresses.size()) + "]";
-    const std::string& text = asText(entry, place);
-    const std::optional<Address> address = Address::parse(text);
-    if (!address) {
-      badInput(place + " is \"" + text + "\", expected one literal IPv4 or IPv6 address");
-    }
-    if (!addresses.empty() && !(addresses.back() < *address)) {
-      badInput(place + " is " + text + ", expected addresses in ascending order, each once");
-    }
+    const Address address =
+        readAddress(entry, place, addresses.empty() ? nullptr : &addresses.back());
     if (addresses.size() == kMaxLinkAddresses) {
       badInput(path + " holds more than " + std::to_string(kMaxLinkAddresses) + " addresses");
     }
-    addresses.push_back(*address);
+    addresses.push_back(address);
   }
   return addresses;
 }
