@@ -16,7 +16,8 @@ namespace vethgate {
 void checkEnvelopes(const Capture& capture, Findings& findings);
 
 // True when no dump had to be asked for twice: the sequence numbers of each socket follow one
-// another.
+// another. Where not, the capture is to be refused; a question about a set that is not there leaves
+// a gap as well, and that the set is missing says more.
 [[nodiscard]] bool sequencesFollow(const Capture& capture);
 // True when both generation messages, and the mark on each message between them, agree.
 [[nodiscard]] bool sameGeneration(const Capture& capture);

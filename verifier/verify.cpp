@@ -319,6 +319,11 @@ Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bo
       if (hasSecondReading(capture)) {
         compareReadings(capture, findings);
       }
+      // After all else: a question about a set of ours that is not there leaves a gap.
+      if (!sequencesFollow(capture)) {
+        findings.add(
+            "the dumps are not consecutive answers: the sequence numbers of a socket jump");
+      }
       if (findings.empty()) {
         verdict.code = ExitCode::kDone;
       }

@@ -35,6 +35,9 @@ int runRelease(const std::string& socket, const std::string& owner, const std::s
   engine.ping(Deadline::after(kRemovalTime));
   const std::size_t removed = release(engine, owner, job, std::chrono::seconds(within));
   writeAll(STDOUT_FILENO, R"({"released":)" + std::to_string(removed) + "}\n");
+  if (removed == 0) {
+    tell("vethgate", "nothing of job " + job + " is " + owner + "'s");
+  }
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -93,8 +93,10 @@ std::string Custody::create(ContainerSpec spec, const char* role, const Deadline
     note(spec.name, over ? Create::kAnswered : Create::kLost);
     if (taken || failure.status() == kConflict) {
       throw Failure(ExitCode::kEngine,
-                    std::string(failure.what()) +
-                        "; another attempt for this job runs or left it: release the job first");
+                    "container " + spec.name +
+                        " is another attempt's: while a job runs in it leave it alone, else "
+                        "release the job first (" +
+                        failure.what() + ")");
     }
     throw;
   } catch (...) {

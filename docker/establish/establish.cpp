@@ -22,6 +22,7 @@ namespace {
 
 // A sweep may remove the containers this long after the job's deadline.
 constexpr std::uint64_t kGraceSeconds = 3'600;
+constexpr std::uint64_t kLongestJobSeconds = 366 * std::uint64_t{86'400};
 // How a container finds the host: docker is asked for this name, podman has its own.
 constexpr const char* kDockerHostName = "vethgate-host";
 constexpr const char* kPodmanHostName = "host.containers.internal";
@@ -58,6 +59,11 @@ std::chrono::milliseconds timeFor(std::uint64_t deadline, std::uint64_t now,
                                   std::chrono::milliseconds most) {
   if (deadline <= now) {
     throw Failure(ExitCode::kDeadline, "the request's deadline has passed");
+  }
+  // One in milliseconds would never come, and what it leaves would never be swept.
+  if (deadline - now > kLongestJobSeconds) {
+    badInput("request.deadline is " + std::to_string(deadline) +
+             ", more than 366 days from now; expected seconds since 1970");
   }
   const auto whole = static_cast<std::uint64_t>(most.count() / 1'000);
   return deadline - now > whole ? most : std::chrono::milliseconds((deadline - now) * 1'000);

@@ -279,6 +279,13 @@ std::vector<Change> changes() {
       {"LegacyTableV6", command({"ip6tables-legacy", "-A", "OUTPUT", "-j", "ACCEPT"}), {"legacy"}},
 
       // Our own table of the egress hook.
+      {"EgressTableDeleted",
+       nft("delete table netdev vethgate\n"),
+       {"table netdev vethgate is missing"}},
+      {"EverythingDeleted",
+       nft("flush ruleset\n"),
+       {"table ip filter is missing", "table ip6 filter is missing",
+        "table netdev vethgate is missing"}},
       {"EgressChainFlushed",
        nft("flush chain netdev vethgate egress\n"),
        {"netdev: 0 rules are there"}},

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
-#include <limits>
 #include <thread>
 #include <utility>
 
@@ -114,7 +114,10 @@ class Establishing {
 
 std::string request(std::size_t denied = 0) {
   Json document = test::requestDocument();
-  document["deadline"] = std::numeric_limits<std::int64_t>::max();
+  document["deadline"] = std::chrono::duration_cast<std::chrono::seconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count() +
+                         3'600;
   document["images"] = {{"holder", kImageName}, {"helper", kImageName}};
   for (std::size_t i = 0; i < denied; ++i) {
     document["policy"]["deny"].push_back("203.0." + std::to_string(i / 250) + "." +

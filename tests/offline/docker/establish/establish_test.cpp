@@ -184,6 +184,20 @@ TEST(Establish, RefusesAnExceptionThatIsWiderThanALinkOfTheHost) {
   }
 }
 
+TEST(Establish, RefusesADeadlineInMilliseconds) {
+  ScriptedEngine engine;
+  const auto attempt = [&](std::uint64_t deadline) {
+    Json document = test::requestDocument();
+    document["deadline"] = deadline;
+    static_cast<void>(
+        establish(Engine(engine.socket()), readRequest(document.dump(), kImageName), kNow, kAmple));
+  };
+  test::expectFailure([&] { attempt(test::kJobDeadline * 1'000); }, ExitCode::kBadInput,
+                      "expected seconds since 1970");
+  EXPECT_TRUE(engine.calls().empty());
+  EXPECT_NO_THROW(attempt(kNow + 366 * 86'400));
+}
+
 TEST(Establish, WaitsNoLongerThanTheJobsOwnDeadline) {
   ScriptedEngine engine;
   engine.fail("run probe", Fault::kSilence);
