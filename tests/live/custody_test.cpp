@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -31,6 +32,7 @@ using testing::IsEmpty;
 constexpr const char* kOwner = "worker-1";
 constexpr std::uint64_t kGrace = 3'600;
 constexpr std::chrono::seconds kPatience{200};
+constexpr std::chrono::seconds kMany{600};
 
 std::uint64_t now() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
@@ -67,15 +69,22 @@ class EngineCustody : public testing::Test {
   static LiveEngine& engine() { return stage_->engine; }
   static Relay& relay() { return stage_->relay; }
 
-  [[nodiscard]] Finished establish(const std::string& job,
-                                   const std::string& owner = kOwner) const {
-    const Json request{{"version", 1},          {"job", job},
-                       {"owner", owner},        {"network", "bridge"},
-                       {"deadline", deadline_}, {"policy", {{"version", 1}}}};
-    return run({.argv = {std::string(VETHGATE_BIN_DIR) + "/vethgate", "establish", "--engine",
-                         relay().socket()},
-                .input = request.dump(),
-                .deadline = kPatience});
+  static Finished vethgate(std::vector<std::string> arguments, const std::string& input = "",
+                           std::chrono::seconds patience = kPatience) {
+    arguments.insert(arguments.begin(), std::string(VETHGATE_BIN_DIR) + "/vethgate");
+    arguments.insert(arguments.end(), {"--engine", relay().socket()});
+    return run({.argv = arguments, .input = input, .deadline = patience});
+  }
+  [[nodiscard]] Finished establish(const std::string& job, const std::string& owner = kOwner,
+                                   std::chrono::seconds within = std::chrono::seconds(120)) const {
+    const Json request{{"version", 1},
+                       {"job", job},
+                       {"owner", owner},
+                       {"network", "bridge"},
+                       {"deadline", deadline_},
+                       {"within", within.count()},
+                       {"policy", {{"version", 1}}}};
+    return vethgate({"establish"}, request.dump(), within + kPatience);
   }
 
   // Does it once, in the thread of the call.
@@ -125,13 +134,18 @@ class EngineCustody : public testing::Test {
 std::unique_ptr<Stage> EngineCustody::stage_;
 
 constexpr const char* kHolderCreate = "/containers/create?name=vethgate-";
+constexpr const char* kHostCreate = "/containers/create?name=vethgate.host";
 
 TEST_F(EngineCustody, AKilledEstablishLeavesAtWorstWhatASweepTakes) {
   std::size_t most = 0;
   for (const Point& point : std::vector<Point>{
+           {"the host's helper is being created", kHostCreate, 1, Moment::kPassedOn},
            {"the holder is being created", kHolderCreate, 1, Moment::kPassedOn},
            {"the holder is created", kHolderCreate, 1, Moment::kAnswered},
+           {"the first one is being started", "/start ", 1, Moment::kPassedOn},
+           {"the host's helper and the holder are being started", "/start ", 2, Moment::kPassedOn},
            {"the applier is being created", "create?name=vethgate.apply", 1, Moment::kPassedOn},
+           {"the verifier is being created", "create?name=vethgate.verify", 1, Moment::kPassedOn},
            {"the rules are being written", "/start ", 3, Moment::kPassedOn},
            {"the rules are being read", "/start ", 4, Moment::kPassedOn},
            {"helpers are being removed", "DELETE ", 3, Moment::kPassedOn}}) {
@@ -150,8 +164,10 @@ TEST_F(EngineCustody, AKilledEstablishLeavesAtWorstWhatASweepTakes) {
 
 TEST_F(EngineCustody, ACancelledEstablishLeavesNothing) {
   for (const Point& point : std::vector<Point>{
+           {"the host's helper is being created", kHostCreate, 1, Moment::kPassedOn},
            {"the holder is being created", kHolderCreate, 1, Moment::kPassedOn},
-           {"the holder is started", "/start ", 2, Moment::kAnswered},
+           {"the first one is being started", "/start ", 1, Moment::kPassedOn},
+           {"both are started", "/start ", 2, Moment::kAnswered},
            {"the verifier is being created", "create?name=vethgate.verify", 1, Moment::kPassedOn},
            {"the rules are being written", "/start ", 3, Moment::kPassedOn},
            {"the rules are being read", "/start ", 4, Moment::kPassedOn}}) {
@@ -166,6 +182,48 @@ TEST_F(EngineCustody, ACancelledEstablishLeavesNothing) {
       EXPECT_THAT(containers(), IsEmpty());
     }
   }
+}
+
+// Docker works on all of them together, so each is late, and the request says that it may be.
+TEST_F(EngineCustody, TwentyOwnersAtOnceAreServedEachWithItsOwn) {
+  constexpr std::size_t kOwners = 20;
+  const auto job = [](std::size_t i) { return "job-" + std::to_string(i); };
+  const auto owner = [](std::size_t i) { return "owner-" + std::to_string(i); };
+  const auto all = [](const std::function<Finished(std::size_t)>& one) {
+    std::vector<std::future<Finished>> started;
+    for (std::size_t i = 0; i < kOwners; ++i) {
+      started.push_back(std::async(std::launch::async, one, i));
+    }
+    std::vector<Finished> finished;
+    for (std::future<Finished>& each : started) {
+      finished.push_back(each.get());
+    }
+    return finished;
+  };
+
+  const std::vector<Finished> made =
+      all([&](std::size_t i) { return establish(job(i), owner(i), kMany); });
+  std::map<std::string, std::string> expected;
+  std::set<std::uint64_t> namespaces;
+  for (std::size_t i = 0; i < kOwners; ++i) {
+    EXPECT_TRUE(made[i].ok()) << made[i].summary();
+    const Json answer = Json::parse(made[i].out, nullptr, false);
+    if (answer.is_discarded()) {
+      continue;
+    }
+    EXPECT_EQ(answer.at("owner"), owner(i));
+    namespaces.insert(answer.at("link").at("netns").get<std::uint64_t>());
+    expected["vethgate-" + job(i)] = owner(i) + "/" + std::to_string(deadline_ + kGrace);
+  }
+  EXPECT_EQ(namespaces.size(), kOwners);
+  EXPECT_EQ(containers(), expected);
+
+  for (const Finished& released : all([&](std::size_t i) {
+         return vethgate({"release", job(i), "--owner", owner(i), "--within", "300"}, "", kMany);
+       })) {
+    EXPECT_EQ(released.out, "{\"released\":1}\n") << released.summary();
+  }
+  EXPECT_THAT(containers(), IsEmpty());
 }
 
 TEST_F(EngineCustody, ADaemonThatDiesMeanwhileLeavesAtWorstWhatASweepTakes) {

@@ -20,6 +20,7 @@
 #include "tests/live/fixture/evidence.hpp"
 #include "tests/live/fixture/report.hpp"
 #include "tests/live/fixture/topology.hpp"
+#include "tests/live/on_engine.hpp"
 
 namespace vethgate::live {
 namespace {
@@ -124,18 +125,20 @@ class EngineSweep : public testing::Test {
     EXPECT_TRUE(finished.ok()) << finished.summary() << "\n" << engine().log();
     return finished.ok() ? Json::parse(finished.out) : Json();
   }
-  static PayloadReport launch(const Json& answer, const std::vector<std::string>& targets) {
-    return PayloadReport(engine().runJob(
-        "runc",
-        {"--rm", "--network", answer.at("network_mode").get<std::string>(), "--cap-drop", "ALL",
-         "--user", "65534:65534", "--security-opt", "no-new-privileges"},
-        targets));
+  static PayloadReport launchIn(const std::string& network, const std::vector<std::string>& targets,
+                                const std::vector<std::string>& options = {"--rm"},
+                                const std::string& runtime = "runc") {
+    std::vector<std::string> all{"--network", network,       "--cap-drop",     "ALL",
+                                 "--user",    "65534:65534", "--security-opt", "no-new-privileges"};
+    all.insert(all.end(), options.begin(), options.end());
+    return PayloadReport(engine().runJob(runtime, all, targets));
   }
-  static PayloadReport expectContained(const Json& answer) {
-    PayloadReport report = launch(answer, {std::string(kAllowedTcp), std::string(kDeniedTcp)});
+  static PayloadReport launch(const Json& answer, const std::vector<std::string>& targets) {
+    return launchIn(answer.at("network_mode").get<std::string>(), targets);
+  }
+  static void expectContained(const PayloadReport& report) {
     EXPECT_EQ(report.outcome(kAllowedTcp), Outcome::kConnected) << report;
     EXPECT_EQ(report.outcome(kDeniedTcp), Outcome::kRefused) << report;
-    return report;
   }
 
   static std::unique_ptr<Stage> stage_;
@@ -226,7 +229,8 @@ TEST_F(EngineSweep, LeavesALiveJobAndTheHostAlone) {
   EXPECT_THAT(docker::selectDue({*holder}, "live", deadline + kGrace - 1).due, IsEmpty());
   EXPECT_EQ(docker::selectDue({*holder}, "live", deadline + kGrace).due.size(), 1U);
   EXPECT_EQ(sweep("live").at("skipped").at(0).at("remove_after"), deadline + kGrace);
-  static_cast<void>(expectContained(sibling));
+  const std::vector<std::string> both{std::string(kAllowedTcp), std::string(kDeniedTcp)};
+  expectContained(launch(sibling, both));
 
   // A listener beyond the host, and the host's own way there.
   Job beyond(host());
@@ -240,6 +244,14 @@ TEST_F(EngineSweep, LeavesALiveJobAndTheHostAlone) {
   };
   EXPECT_EQ(fromHost(there), Outcome::kConnected);
   EXPECT_EQ(fromHost(nobodyThere), Outcome::kFailed);
+  // A container that nobody contains, on the same network, reaches all of it, before and after.
+  const std::vector<std::string> targets{both[0], both[1], there};
+  const auto expectAlive = [&](const std::string& when) {
+    const PayloadReport neighbour = launchIn("bridge", targets);
+    expectAll(neighbour, targets, Outcome::kConnected, when.c_str());
+    caseMeasured("sweep.neighbour.denied-" + when, neighbour.outcome(kDeniedTcp));
+  };
+  expectAlive("before-cleanup");
   std::atomic<bool> over = false;
   std::future<std::array<int, 2>> during = std::async(std::launch::async, [&] {
     std::array<int, 2> tried{};
@@ -266,7 +278,12 @@ TEST_F(EngineSweep, LeavesALiveJobAndTheHostAlone) {
   EXPECT_EQ(tried[1], 0);
   EXPECT_EQ(fromHost(there), Outcome::kConnected);
   EXPECT_TRUE(runs("vethgate-sibling"));
-  const PayloadReport after = expectContained(sibling);
+  // The last one in there, since gVisor takes the addresses with it.
+  const PayloadReport after = launchIn(sibling.at("network_mode").get<std::string>(), both,
+                                       {"--name", "siblings"}, kRunscBookwormName);
+  expectContained(after);
+  expectIdentity(engine(), after, "siblings", kRunscBookwormName, sibling);
+  expectAlive("after-cleanup");
   caseMeasured("sweep.sibling.allowed-after-cleanup", after.outcome(kAllowedTcp));
   caseMeasured("sweep.sibling.denied-after-cleanup", after.outcome(kDeniedTcp));
 }

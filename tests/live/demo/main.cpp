@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -55,17 +56,25 @@ class Demo {
   }
 
  private:
+  static constexpr const char* kPassing = "docker run --rm";
+
   static void say(const char* text) {
     std::printf("%s\n", text);
     std::fflush(stdout);
   }
 
-  // `more`: further options.
-  void runJob(const std::string& runtime, const std::string& network,
+  void expect(bool holds, const char* otherwise) {
+    if (!holds) {
+      std::printf("    NOT AS EXPECTED: %s\n", otherwise);
+      asExpected_ = false;
+    }
+  }
+
+  // `start`: the command and its first options. `more`: further ones.
+  void runJob(const std::string& start, const std::string& runtime, const std::string& network,
               const std::vector<std::string>& more, const std::vector<Leg>& legs) {
-    std::vector<std::string> words{"docker run --rm", "--runtime=" + runtime,
-                                   "--network " + network, "--cap-drop ALL",
-                                   "--security-opt no-new-privileges"};
+    std::vector<std::string> words{start, "--runtime=" + runtime, "--network " + network,
+                                   "--cap-drop ALL", "--security-opt no-new-privileges"};
     words.insert(words.end(), more.begin(), more.end());
     words.emplace_back(kJobImage);
     const std::vector<std::string> targets = targetsOf(legs);
@@ -78,7 +87,7 @@ class Demo {
     say("1. A namespace without rules: whatever a job tries is there, and answers.\n");
     terminal_.need("docker load --quiet --input vethgate-image.tar");
     terminal_.need("docker run --detach --name plain --read-only --cap-drop ALL " + image());
-    runJob("runc", "container:plain", {}, allLegs(false));
+    runJob(kPassing, "runc", "container:plain", {}, allLegs(false));
   }
 
   void showLeak() {
@@ -94,8 +103,8 @@ class Demo {
               {"a private host, IPv6", kPrivateHostV6, denied, note},
               {"the cloud's metadata", kMetadataService, denied, note}};
     };
-    runJob("runc", "container:plain", {}, legs(kNo, ""));
-    runJob(kRunscName, "container:plain", {}, legs(kYes, "the leak"));
+    runJob(kPassing, "runc", "container:plain", {}, legs(kNo, ""));
+    runJob(kPassing, kRunscName, "container:plain", {}, legs(kYes, "the leak"));
     terminal_.need("docker rm --force plain");
   }
 
@@ -111,25 +120,29 @@ class Demo {
         "             \"why\": \"credential proxy\"}]}}\n"
         "REQUEST");
     terminal_.need("jq -r .resolv_conf answer.json > resolv.conf");
+    terminal_.need("jq -r '.labels | to_entries[] | \"\\(.key)=\\(.value)\"' answer.json > labels");
     terminal_.need("jq -c .timings answer.json  # milliseconds; steps overlap");
-    runJob(kRunscName, "\"$(jq -r .network_mode answer.json)\"",
+    runJob("docker run --name job-17 --label-file labels", kRunscName,
+           "\"$(jq -r .network_mode answer.json)\"",
            {"--volume \"$PWD/resolv.conf:/etc/resolv.conf:ro\""}, allLegs(true));
+    const Json recorded =
+        Json::parse(terminal_.need("docker inspect --format '{{json .Config.Labels}}' job-17"));
+    std::ifstream answer(terminal_.folder() / "answer.json");
+    expect(recorded == Json::parse(answer).at("labels"), "the job does not carry the labels");
 
     say("4. The namespace judged once more, with what its rules have stopped.\n");
     const std::string status =
         terminal_.need("vethgate status job-17 --owner worker-1 < answer.json");
-    asExpected_ = status.find("verdict       contained\n") != std::string::npos &&
-                  status.find(" packets by ") != std::string::npos && asExpected_;
+    expect(status.find("verdict       contained\n") != std::string::npos &&
+               status.find(" packets by ") != std::string::npos,
+           "not contained, or nothing was stopped");
   }
 
   void showRelease() {
-    say("\n5. Released, and nothing is left.\n");
-    terminal_.need("vethgate release job-17 --owner worker-1");
-    const std::string left = terminal_.need("docker ps --all --quiet");
-    if (!left.empty()) {
-      std::printf("    NOT AS EXPECTED: containers are left\n");
-      asExpected_ = false;
-    }
+    say("\n5. Released: the job's container, by its labels, and the holder. Nothing is left.\n");
+    const std::string released = terminal_.need("vethgate release job-17 --owner worker-1");
+    expect(released == "{\"released\":2}\n", "not the two of them");
+    expect(terminal_.need("docker ps --all --quiet").empty(), "containers are left");
   }
 
   static std::string image() { return "vethgate:" VETHGATE_VERSION; }
