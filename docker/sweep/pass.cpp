@@ -179,26 +179,25 @@ class Pass {
       }
       return fail(one, "it is not known what is attached to it: " + std::string(failure.what()));
     }
+    std::vector<const Container*> ended;
     for (const Container& other : attached) {
-      if (kind_ == Kind::kDue && !runs(other)) {
-        continue;  // it loses nothing that it has
-      }
+      // It loses nothing that it has, and the engine may remove what it stands on, or refuse that.
+      const bool losesNothing = kind_ == Kind::kDue && !runs(other);
       const std::optional<Owned> ours = goesFirst(one, other);
-      if (!ours) {
-        return keep(one, other, reasonOf(other));
-      }
-      const Fate fate = take(*ours);
+      const Fate fate = ours ? take(*ours) : Fate::kThere;
       if (fate == Fate::kDeferred) {
         return defer(one, bound().value_or(Bound::kBudget));
       }
-      if (fate == Fate::kThere) {
-        return keep(one, other, "could not be removed");
+      if (fate == Fate::kThere && losesNothing) {
+        ended.push_back(&other);
+      } else if (fate == Fate::kThere) {
+        return keep(one, other, ours ? "could not be removed" : reasonOf(other));
       }
     }
     if (const std::optional<Bound> reached = bound()) {
       return defer(one, *reached);
     }
-    return remove(one);
+    return remove(one, ended);
   }
 
   Fate keep(const Owned& one, const Container& other, const std::string& reason) {
@@ -242,7 +241,9 @@ class Pass {
                                        : "belongs to owner " + quoted(owner->second);
   }
 
-  Fate remove(const Owned& one) {
+  // `ended`: what stands on its network without running. Docker removes it all the same; podman
+  // refuses, and names by its id what is to go first.
+  Fate remove(const Owned& one, const std::vector<const Container*>& ended) {
     ++attempts_;
     const Finding finding{one.id, one.name, ""};
     if (options_.dryRun) {
@@ -267,6 +268,12 @@ class Pass {
     } catch (const EngineFailure& failure) {
       problem += problem.empty() ? "" : "; ";
       problem += failure.what();
+    }
+    for (const Container* const other : ended) {
+      if (problem.find(other->id) != std::string::npos) {
+        return keep(one, *other,
+                    "has ended, and the engine removes none under another: " + problem);
+      }
     }
     return fail(one, problem + "; it may still exist");
   }

@@ -91,6 +91,49 @@ TEST_F(SweepAttachment, OneThatDoesNotRunLosesNothing) {
   EXPECT_THAT(yard_.names(), ElementsAre("somebody"));
 }
 
+// On an engine that removes nothing on whose network another stands.
+TEST_F(SweepAttachment, OneThatHasEndedIsNamedWhereTheEngineWantsItGone) {
+  yard_.refuseUnderOthers();
+  const std::string id = join("somebody", {}, "exited");
+  const SweepReport report = sweep();
+  EXPECT_THAT(report.failed, IsEmpty());
+  ASSERT_THAT(namesOf(report.kept), ElementsAre("vethgate-job-1"));
+  EXPECT_EQ(report.kept[0].attachedId, id);
+  EXPECT_EQ(report.kept[0].attachedName, "somebody");
+  EXPECT_THAT(report.kept[0].text, AllOf(HasSubstr("somebody"), HasSubstr("has ended"),
+                                         HasSubstr("has dependent containers"), HasSubstr("stop")));
+  EXPECT_THAT(yard_.removals(), ElementsAre("vethgate-job-1"));
+  yard_.vanish("somebody");
+  EXPECT_THAT(namesOf(sweep().removed), ElementsAre("vethgate-job-1"));
+}
+
+// What the engine refuses for another reason is not laid on it.
+TEST_F(SweepAttachment, OneThatHasEndedIsNotBlamedForAnotherFailure) {
+  join("somebody", {}, "exited");
+  yard_.fail("remove vethgate-job-1", Fault::kRefuse);
+  const SweepReport report = sweep();
+  EXPECT_THAT(namesOf(report.failed), ElementsAre("vethgate-job-1"));
+  EXPECT_THAT(report.kept, IsEmpty());
+}
+
+TEST_F(SweepAttachment, OursThatHasEndedAndIsDueGoesFirstWhereverThePassBegins) {
+  yard_.refuseUnderOthers();
+  join("my-job", labelsOf("job-1", kJobRole, kNow), "exited");
+  cursor_.advance(
+      {.id = "", .name = "", .job = "job-1", .role = Role::kHelper, .removeAfter = kNow});
+  const SweepReport report = sweep();
+  EXPECT_THAT(namesOf(report.removed), ElementsAre("my-job", "vethgate-job-1"));
+  EXPECT_THAT(report.failed, IsEmpty());
+}
+
+TEST_F(SweepAttachment, OursThatHasEndedAndCannotBeRemovedKeepsNothing) {
+  join("my-job", labelsOf("job-1", kJobRole, kNow), "exited");
+  yard_.fail("remove my-job", Fault::kRefuse);
+  const SweepReport report = sweep();
+  EXPECT_THAT(namesOf(report.failed), ElementsAre("my-job"));
+  EXPECT_THAT(namesOf(report.removed), ElementsAre("vethgate-job-1"));
+}
+
 TEST_F(SweepAttachment, OursThatIsDueGoesFirstWhateverItsJob) {
   join("my-job", labelsOf("zzz", kJobRole, kNow));
   const SweepReport report = sweep();

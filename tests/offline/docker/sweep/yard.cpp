@@ -155,6 +155,16 @@ std::string Yard::listText() {
   return list.dump();
 }
 
+std::string Yard::dependentsOf(const Standing& one) const {
+  std::string ids;
+  for (const Standing& other : all_) {
+    if (refusesUnderOthers_ && other.mode == "container:" + one.id) {
+      ids += (ids.empty() ? "" : ",") + other.id;
+    }
+  }
+  return ids;
+}
+
 void Yard::handle(Connection& connection) {
   const std::string target = connection.request().target.substr(
       connection.request().target.find("/containers/") + std::string_view("/containers/").size());
@@ -189,6 +199,11 @@ void Yard::handle(Connection& connection) {
     } else if (one == nullptr) {
       status = 404;
       body = message("No such container: " + name);
+    } else if (const std::string others = removing ? dependentsOf(*one) : ""; !others.empty()) {
+      status = 500;
+      body = message("container " + one->id +
+                     " has dependent containers which must be removed before it: " + others +
+                     ": container already exists");
     } else if (removing) {
       status = 204;
       if (fault != Fault::kPretend) {

@@ -3,6 +3,7 @@
 // expected of its client.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -59,6 +60,8 @@ class Yard {
   void before(const std::string& call, std::function<void()> event);  // without the lock
   void hideFromNextList(const std::string& name) { hidden_ = name; }
   void vanish(const std::string& name);
+  // As podman: nothing is removed on whose network another stands, running or not.
+  void refuseUnderOthers() { refusesUnderOthers_ = true; }
 
   [[nodiscard]] std::vector<std::string> names() const;  // of those that exist
   [[nodiscard]] std::vector<std::string> calls() const;
@@ -74,6 +77,7 @@ class Yard {
   [[nodiscard]] std::optional<Fault> note(const std::string& call);
   [[nodiscard]] std::string listText();
   const Standing* find(const std::string& idOrName) const;
+  [[nodiscard]] std::string dependentsOf(const Standing& one) const;
 
   mutable std::mutex mutex_;
   std::vector<Standing> all_;
@@ -82,6 +86,7 @@ class Yard {
   std::map<std::string, std::function<void()>> events_;
   std::vector<std::string> calls_;
   std::string hidden_;
+  std::atomic<bool> refusesUnderOthers_ = false;
   unsigned nextId_ = 1;
   std::optional<StandIn> server_;  // last: its threads use all of the above
 };
