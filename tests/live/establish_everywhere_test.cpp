@@ -6,6 +6,8 @@
 #include <fstream>
 #include <map>
 
+#include "docker/custody/labels.hpp"
+#include "docker/sweep/pass.hpp"
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/evidence.hpp"
 #include "tests/live/on_engine.hpp"
@@ -13,7 +15,9 @@
 namespace vethgate::live {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // A field of /proc/PID/status.
 std::string statusOf(pid_t pid, const std::string& field) {
@@ -33,11 +37,12 @@ Reach siteReach(Site& site, const Json& answer) {
   const std::string proxyOtherPort = "tcp:" + gateway + ":49401";
   site.listenOn(proxy);
   site.listenOn(proxyOtherPort);
+  site.listenOn(std::string(kMachineTcp));
   const auto text = [](std::string_view target) { return std::string(target); };
   return {{text(kAllowedTcp), text(kAllowedTcpSecondPort), text(kAllowedUdp), proxy,
            text(kResolverUdp), text(kResolverTcp)},
           {text(kDeniedTcp), text(kDeniedUdp), text(kDeniedBenchmarking), text(kMetadata),
-           text(kMetadataAzure), proxyOtherPort, text(kResolverOtherTcp)}};
+           text(kMetadataAzure), proxyOtherPort, text(kMachineTcp), text(kResolverOtherTcp)}};
 }
 
 void measured(const std::string& id, const PayloadReport& report, const std::string& gateway) {
@@ -46,6 +51,74 @@ void measured(const std::string& id, const PayloadReport& report, const std::str
   caseMeasured(id + ".metadata", report.outcome(kMetadata));
   caseMeasured(id + ".proxy", report.outcome("tcp:" + gateway + ":49221"));
   caseMeasured(id + ".proxy-other-port", report.outcome("tcp:" + gateway + ":49401"));
+  caseMeasured(id + ".machine", report.outcome(kMachineTcp));
+}
+
+std::vector<std::string> labelOptions(const Json& answer) {
+  std::vector<std::string> options;
+  for (const auto& [key, value] : answer.at("labels").items()) {
+    options.insert(options.end(), {"--label", key + "=" + value.get<std::string>()});
+  }
+  return options;
+}
+
+template <class Entry>
+std::vector<std::string> names(const std::vector<Entry>& entries) {
+  std::vector<std::string> all;
+  for (const Entry& entry : entries) {
+    all.push_back(entry.name);
+  }
+  return all;
+}
+
+// The second by which all of the job's may go: restated from what the worker asked, never rebuilt
+// from a clock. By the engine's word on the holder and on the job that was launched, through the
+// listing and the selection that a sweep goes by.
+void expectStampRestated(Site& site, const Json& answer) {
+  const std::uint64_t stamp = answer.at("deadline").get<std::uint64_t>() + 3'600;
+  EXPECT_EQ(answer.at("labels").at(docker::kRemoveAfterLabel), std::to_string(stamp));
+  EXPECT_EQ(answer.at("labels").at(docker::kRoleLabel), docker::kJobRole);
+  EXPECT_EQ(Json::parse(site.inspect("inside", "{{json .Config.Labels}}")), answer.at("labels"));
+
+  const Finished looked = site.vethgate({"sweep", "--owner", kOwner, "--dry-run"});
+  EXPECT_EQ(looked.exit, 0) << looked.summary();
+  const Json report = Json::parse(looked.out);
+  EXPECT_EQ(report.at("would_remove"), Json::array()) << report;
+  std::map<std::string, std::uint64_t> until;
+  for (const Json& skipped : report.at("skipped")) {
+    EXPECT_EQ(skipped.at("reason"), "not-due") << report;
+    until[skipped.at("name").get<std::string>()] = skipped.at("remove_after").get<std::uint64_t>();
+  }
+  EXPECT_EQ(until,
+            (std::map<std::string, std::uint64_t>{{"inside", stamp}, {"vethgate-job", stamp}}));
+
+  const docker::Engine client(site.engine().socket());
+  const auto due = [&](std::uint64_t now) {
+    docker::Cursor cursor;
+    return names(docker::sweep(client, kOwner, now, cursor, {.dryRun = true}).removed);
+  };
+  EXPECT_THAT(due(stamp - 1), IsEmpty());
+  EXPECT_THAT(due(stamp), ElementsAre("inside", "vethgate-job"));
+}
+
+// Podman keeps a container for as long as another, even one that has ended, stands on its network.
+void expectSweepNamesWhatHasEnded(Site& site, const Json& answer) {
+  const std::string id = answer.at("id").get<std::string>();
+  const Finished early = site.engine().run({"rm", "--force", id});
+  EXPECT_FALSE(early.ok());
+  EXPECT_THAT(early.err, HasSubstr("has dependent containers"));
+
+  docker::Cursor cursor;
+  const docker::SweepReport report =
+      docker::sweep(docker::Engine(site.engine().socket()), kOwner,
+                    answer.at("remove_after").get<std::uint64_t>(), cursor);
+  EXPECT_THAT(names(report.removed), ElementsAre("inside"));
+  EXPECT_THAT(names(report.failed), IsEmpty());
+  ASSERT_THAT(names(report.kept), ElementsAre("vethgate-job"));
+  EXPECT_EQ(report.kept[0].attachedName, "plain");
+  EXPECT_THAT(report.kept[0].text, HasSubstr("container plain (")) << report.kept[0].text;
+  EXPECT_THAT(report.kept[0].text, HasSubstr("has ended"));
+  EXPECT_EQ(site.inspect(id, "{{.State.Running}}"), "true");
 }
 
 TEST_P(OnEngine, EstablishedJobsReachWhatThePolicyAllowsAlone) {
@@ -77,9 +150,14 @@ TEST_P(OnEngine, EstablishedJobsReachWhatThePolicyAllowsAlone) {
   const std::string plain = site().engine().defaultRuntime();
   measured("establish." + here + plain, expectReach(site(), answer, "plain", plain, reach),
            gatewayOf(answer));
+  // With the answer's labels, as a worker is told to start it; the other shows what comes of a job
+  // without.
   measured("establish." + here + site().gvisor(),
-           expectReach(site(), answer, "inside", site().gvisor(), reach), gatewayOf(answer));
+           expectReach(site(), answer, "inside", site().gvisor(), reach, labelOptions(answer)),
+           gatewayOf(answer));
   expectAliveAfterwards(site(), reach.all());
+  expectStampRestated(site(), answer);
+  const std::string labelled = site().containers();
 
   const Finished looked =
       site().vethgate({"status", "job", "--owner", kOwner, "--json"}, answer.dump());
@@ -97,18 +175,22 @@ TEST_P(OnEngine, EstablishedJobsReachWhatThePolicyAllowsAlone) {
   };
   EXPECT_GT(droppedBy("iptables"), 0U) << status;  // of the plain job
   EXPECT_GT(droppedBy("netdev"), 0U) << status;    // of gVisor's
-  EXPECT_EQ(site().containers(), id.substr(0, 12));
+  EXPECT_EQ(site().containers(), labelled);
 
   EXPECT_EQ(site().vethgate({"release", "job", "--owner", "somebody-else"}).out,
             "{\"released\":0}\n");
   if (isPodman(GetParam())) {
-    // It keeps a container for as long as another, even one that has ended, stands on its network.
-    const Finished early = site().engine().run({"rm", "--force", id});
-    EXPECT_FALSE(early.ok());
-    EXPECT_THAT(early.err, HasSubstr("has dependent containers"));
+    expectSweepNamesWhatHasEnded(site(), answer);
+    site().engine().need({"rm", "--force", "plain"});
+    site().release("job");
+  } else {
+    const Finished released = site().vethgate({"release", "job", "--owner", kOwner});
+    EXPECT_EQ(released.exit, 0) << released.summary();
+    EXPECT_EQ(released.out, "{\"released\":2}\n");
+    EXPECT_FALSE(site().engine().run({"inspect", "inside"}).ok());
+    // Without labels it is nobody's to remove.
+    site().engine().need({"rm", "--force", "plain"});
   }
-  site().engine().need({"rm", "--force", "plain", "inside"});
-  site().release("job");
   EXPECT_EQ(site().containers(), "");
   EXPECT_EQ(site().vethgate({"release", "job", "--owner", kOwner}).out, "{\"released\":0}\n");
   const Finished gone = site().vethgate({"status", "job", "--owner", kOwner}, answer.dump());

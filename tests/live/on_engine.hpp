@@ -69,27 +69,30 @@ inline void expectAll(const PayloadReport& report, const std::vector<std::string
 
 // That the job ran as it was asked for: by its own kernel banner, by the engine's record of its
 // runtime, and by its one network, the holder's.
-inline void expectIdentity(const Site& site, const PayloadReport& report, const std::string& job,
-                           const std::string& runtime, const Json& answer) {
+inline void expectIdentity(const LiveEngine& engine, const PayloadReport& report,
+                           const std::string& job, const std::string& runtime, const Json& answer) {
   const bool gvisor = runtime.starts_with("runsc");
   EXPECT_EQ(report.onGvisor(), gvisor) << report;
   EXPECT_EQ(report.onThisKernel(), !gvisor) << report;
-  EXPECT_EQ(site.engine().recordedRuntime(job), runtime);
-  EXPECT_EQ(site.inspect(job, "{{.HostConfig.NetworkMode}} {{.State.ExitCode}}"),
-            answer.at("network_mode").get<std::string>() + " 0");
-  // Podman shows what is the holder's.
-  EXPECT_EQ(site.inspect(job, "{{len .NetworkSettings.Networks}}"),
-            isPodman(site.engine().kind()) ? "1" : "0");
+  EXPECT_EQ(engine.recordedRuntime(job), runtime);
+  EXPECT_EQ(
+      engine.need({"inspect", "--format",
+                   "{{.HostConfig.NetworkMode}} {{.State.ExitCode}} "
+                   "{{len .NetworkSettings.Networks}}",
+                   job}),
+      // Podman shows the networks that are the holder's.
+      answer.at("network_mode").get<std::string>() + " 0 " + (isPodman(engine.kind()) ? "1" : "0"));
 }
 
-// Runs a job in what `answer` offers, and holds it against `reach`.
+// Runs a job in what `answer` offers, and holds it against `reach`. `options`: further ones.
 inline PayloadReport expectReach(const Site& site, const Json& answer, const std::string& job,
-                                 const std::string& runtime, const Reach& reach) {
+                                 const std::string& runtime, const Reach& reach,
+                                 const std::vector<std::string>& options = {}) {
   PayloadReport report =
-      site.run(job, runtime, answer.at("network_mode").get<std::string>(), reach.all());
+      site.run(job, runtime, answer.at("network_mode").get<std::string>(), reach.all(), options);
   expectAll(report, reach.allowed, Outcome::kConnected, "for the job");
   expectAll(report, reach.denied, Outcome::kRefused, "for the job");
-  expectIdentity(site, report, job, runtime, answer);
+  expectIdentity(site.engine(), report, job, runtime, answer);
   return report;
 }
 

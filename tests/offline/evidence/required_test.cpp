@@ -158,7 +158,7 @@ const std::vector<Composed>& composed() {
       {"establish",
        "establish_everywhere_test.cpp",
        "OnEngine.EstablishedJobsReachWhatThePolicyAllowsAlone",
-       {".allowed", ".denied", ".metadata", ".proxy", ".proxy-other-port"}}};
+       {".allowed", ".denied", ".metadata", ".proxy", ".proxy-other-port", ".machine"}}};
   return all;
 }
 struct OnEngine {
