@@ -177,8 +177,9 @@ TEST_P(OnEngine, EstablishedJobsReachWhatThePolicyAllowsAlone) {
   EXPECT_GT(droppedBy("netdev"), 0U) << status;    // of gVisor's
   EXPECT_EQ(site().containers(), labelled);
 
-  EXPECT_EQ(site().vethgate({"release", "job", "--owner", "somebody-else"}).out,
-            "{\"released\":0}\n");
+  const Finished anothers = site().vethgate({"release", "job", "--owner", "somebody-else"});
+  EXPECT_EQ(anothers.out, "{\"released\":0}\n");
+  EXPECT_THAT(anothers.err, HasSubstr("nothing of job job is somebody-else's"));
   if (isPodman(GetParam())) {
     expectSweepNamesWhatHasEnded(site(), answer);
     site().engine().need({"rm", "--force", "plain"});

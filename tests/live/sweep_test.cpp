@@ -246,12 +246,12 @@ TEST_F(EngineSweep, LeavesALiveJobAndTheHostAlone) {
   EXPECT_EQ(fromHost(nobodyThere), Outcome::kFailed);
   // A container that nobody contains, on the same network, reaches all of it, before and after.
   const std::vector<std::string> targets{both[0], both[1], there};
-  const auto expectAlive = [&](const std::string& when) {
+  const auto expectAlive = [&](const char* when) {
     const PayloadReport neighbour = launchIn("bridge", targets);
-    expectAll(neighbour, targets, Outcome::kConnected, when.c_str());
-    caseMeasured("sweep.neighbour.denied-" + when, neighbour.outcome(kDeniedTcp));
+    expectAll(neighbour, targets, Outcome::kConnected, when);
+    return neighbour.outcome(kDeniedTcp);
   };
-  expectAlive("before-cleanup");
+  caseMeasured("sweep.neighbour.denied-before-cleanup", expectAlive("before"));
   std::atomic<bool> over = false;
   std::future<std::array<int, 2>> during = std::async(std::launch::async, [&] {
     std::array<int, 2> tried{};
@@ -283,7 +283,7 @@ TEST_F(EngineSweep, LeavesALiveJobAndTheHostAlone) {
                                        {"--name", "siblings"}, kRunscBookwormName);
   expectContained(after);
   expectIdentity(engine(), after, "siblings", kRunscBookwormName, sibling);
-  expectAlive("after-cleanup");
+  caseMeasured("sweep.neighbour.denied-after-cleanup", expectAlive("after"));
   caseMeasured("sweep.sibling.allowed-after-cleanup", after.outcome(kAllowedTcp));
   caseMeasured("sweep.sibling.denied-after-cleanup", after.outcome(kDeniedTcp));
 }
