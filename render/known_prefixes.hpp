@@ -1,5 +1,5 @@
-// The addresses that policies know by name: metadata endpoints, loopback, the named sets of a policy,
-// and the IPv6 ranges that carry an IPv4 address. It must not know what is done with them.
+// The addresses that policies know by name: metadata endpoints, loopback, the named sets of a
+// policy, and the IPv6 ranges that carry an IPv4 address. It must not know what is done with them.
 #pragma once
 
 #include <span>

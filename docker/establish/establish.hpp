@@ -38,10 +38,10 @@ struct Established {
   std::vector<std::pair<std::string, std::int64_t>> timings;  // step, milliseconds
 };
 
-// Throws Failure with the exit code of docs/refusals.md: what a helper ended with, kEngine for the engine,
-// kDeadline, also when the engine's interrupt was raised. Everything of the attempt is then gone,
-// or the message says what may still exist or come, and the code is kEngine or kDeadline, with
-// which a caller lets the sweep follow. `now`: unix seconds, for the request's deadline alone.
+// Throws Failure with the exit code of docs/refusals.md: what a helper ended with, kEngine for the
+// engine, kDeadline, also when the engine's interrupt was raised. Everything of the attempt is then
+// gone, or the message says what may still exist or come, and the code is kEngine or kDeadline,
+// with which a caller lets the sweep follow. `now`: unix seconds, for the request's deadline alone.
 // `removing` is the same engine, asked while the attempt is removed; its interrupt gives that up.
 [[nodiscard]] Established establish(const Engine& engine, const Engine& removing,
                                     const EstablishRequest& request, std::uint64_t now,
