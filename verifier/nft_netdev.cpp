@@ -102,15 +102,15 @@ void readTransport(Cursor& cursor, NetdevRule& rule) {
   if (cursor.accept<nft::MetaL4Protocol>() == nullptr) {
     return;
   }
-  rule.ipProtocol = requireValue(cursor, 1, "the protocol").bytes[0];
+  const std::uint8_t protocol = requireValue(cursor, 1, "the protocol").bytes[0];
+  rule.ipProtocol = protocol;
   if (const auto* port = cursor.acceptLoad(NFT_PAYLOAD_TRANSPORT_HEADER, kDestinationPortAt)) {
-    if (port->length != 2 || (rule.ipProtocol != kProtocolTcp && rule.ipProtocol != kProtocolUdp)) {
+    if (port->length != 2 || (protocol != kProtocolTcp && protocol != kProtocolUdp)) {
       refuseRule("a port is matched without tcp or udp, or not with 2 bytes");
     }
     rule.ports = readPorts(cursor);
   } else if (const auto* type = cursor.acceptLoad(NFT_PAYLOAD_TRANSPORT_HEADER, kIcmpTypeAt)) {
-    if (type->length != 1 || rule.ipProtocol != kProtocolIcmpV6 ||
-        rule.protocol != EtherType::kIpv6) {
+    if (type->length != 1 || protocol != kProtocolIcmpV6 || rule.protocol != EtherType::kIpv6) {
       refuseRule("an icmp6 type is matched without ipv6-icmp, or not with 1 byte");
     }
     rule.icmpType = requireValue(cursor, 1, "the icmp6 type").bytes[0];
