@@ -71,9 +71,10 @@ class Establishing {
       } else {
         close(STDOUT_FILENO);
       }
-      // Whoever started the tests under nohup(1) does not ignore it here: the program would as
-      // well.
-      std::signal(SIGHUP, SIG_DFL);
+      // What a shell in the background (SIGINT) or nohup(1) ignores, the program ignores as well.
+      for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        std::signal(signal, SIG_DFL);
+      }
       execl(program.c_str(), program.c_str(), "establish", "--engine", socket.c_str(), nullptr);
       _exit(127);
     }
