@@ -96,7 +96,8 @@ std::vector<std::string> LegacyTableFiles::names() const {
       if (isLoaded(path)) {
         throw Failure(ExitCode::kRefused,
                       std::string("the list of legacy tables: ") + path +
-                          " came while the namespace was read; what it lists is not known");
+                          " came while the namespace was read; what it lists is not known, "
+                          "and a new reading would tell");
       }
       continue;
     }
@@ -115,6 +116,21 @@ std::vector<std::string> LegacyTableFiles::names() const {
   return names;
 }
 
-std::vector<std::string> legacyTables() { return LegacyTableFiles().names(); }
+std::vector<std::string> legacyTablesBy(const std::function<std::vector<std::string>()>& read) {
+  for (std::size_t again = 0; again < kModules.size(); ++again) {
+    try {
+      return read();
+    } catch (const Failure& failure) {
+      if (failure.code() != ExitCode::kRefused) {
+        throw;
+      }
+    }
+  }
+  return read();
+}
+
+std::vector<std::string> legacyTables() {
+  return legacyTablesBy([] { return LegacyTableFiles().names(); });
+}
 
 }  // namespace vethgate

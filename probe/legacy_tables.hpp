@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,12 @@ class LegacyTableFiles {
   std::array<File, 3> files_;
 };
 
-// Those of now. Needs the file system: call it before lockSyscalls().
+// Those of now. Needs the file system: call it before lockSyscalls(). A module that is loaded at
+// this very moment, which an engine that has just started does, is looked at again: each can come
+// once, so there is one reading more than there are modules.
 [[nodiscard]] std::vector<std::string> legacyTables();
+// The same of what `read` says; only its Failure(kRefused) makes it asked again.
+[[nodiscard]] std::vector<std::string> legacyTablesBy(
+    const std::function<std::vector<std::string>()>& read);
 
 }  // namespace vethgate
