@@ -16,6 +16,11 @@ class Findings {
   static constexpr std::size_t kMaxReasons = 200;
   static constexpr std::size_t kMaxReasonLength = 1000;
 
+  // Thrown by the first add() of a list that wants no second one.
+  struct Enough {};
+
+  explicit Findings(bool firstOnly = false) : firstOnly_(firstOnly) {}
+
   // Names that the kernel gave are part of it: it is cut and made printable here, once for all.
   void add(std::string reason) {
     ++count_;
@@ -25,6 +30,9 @@ class Findings {
         reason += "...";
       }
       reasons_.push_back(printable(std::move(reason)));
+    }
+    if (firstOnly_) {
+      throw Enough{};
     }
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -40,6 +48,7 @@ class Findings {
  private:
   std::vector<std::string> reasons_;
   std::size_t count_ = 0;
+  bool firstOnly_;
 };
 
 }  // namespace vethgate

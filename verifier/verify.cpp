@@ -294,40 +294,50 @@ void judgeRules(const Policy& policy, const Plan& plan, const Capture& capture,
   account.finish(rules.complete && filters.complete);
 }
 
-}  // namespace
-
-Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bool explain) {
-  Verdict verdict;
-  verdict.policy = plan.policyDigest;
-  verdict.kernel = capture.kernel;
-  verdict.link = plan.link;
-  Findings findings;
+void judgeAll(const Policy& policy, const Plan& plan, const Capture& capture, bool explain,
+              Verdict& verdict, Findings& findings) {
   if (capture.netns != plan.link.netns) {
     verdict.code = ExitCode::kWrongNamespace;
     findings.add("the namespace is " + std::to_string(capture.netns) + ", expected " +
                  std::to_string(plan.link.netns));
-  } else {
-    checkEnvelopes(capture, findings);
-    if (!hasSecondReading(capture)) {
-      verdict.unchecked.emplace_back("links and traffic control were read only once");
+    return;
+  }
+  checkEnvelopes(capture, findings);
+  if (!hasSecondReading(capture)) {
+    verdict.unchecked.emplace_back("links and traffic control were read only once");
+  }
+  std::vector<LinkState> links;
+  if (!findings.empty() || !checkLink(plan, capture, links, verdict, findings)) {
+    return;
+  }
+  checkPrograms(capture, plan.link.index, verdict.unchecked, findings);
+  judgeRules(policy, plan, capture, links, explain, verdict, findings);
+  // Last: what is there says more than that it changed.
+  if (hasSecondReading(capture)) {
+    compareReadings(capture, findings);
+  }
+  // After all else: a question about a set of ours that is not there leaves a gap.
+  if (!sequencesFollow(capture)) {
+    findings.add("the dumps are not consecutive answers: the sequence numbers of a socket jump");
+  }
+}
+
+}  // namespace
+
+Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture, bool explain,
+              Reasons reasons) {
+  Verdict verdict;
+  verdict.policy = plan.policyDigest;
+  verdict.kernel = capture.kernel;
+  verdict.link = plan.link;
+  Findings findings(reasons == Reasons::kFirst);
+  try {
+    judgeAll(policy, plan, capture, explain, verdict, findings);
+    if (findings.empty()) {
+      verdict.code = ExitCode::kDone;
     }
-    std::vector<LinkState> links;
-    if (findings.empty() && checkLink(plan, capture, links, verdict, findings)) {
-      checkPrograms(capture, plan.link.index, verdict.unchecked, findings);
-      judgeRules(policy, plan, capture, links, explain, verdict, findings);
-      // Last: what is there says more than that it changed.
-      if (hasSecondReading(capture)) {
-        compareReadings(capture, findings);
-      }
-      // After all else: a question about a set of ours that is not there leaves a gap.
-      if (!sequencesFollow(capture)) {
-        findings.add(
-            "the dumps are not consecutive answers: the sequence numbers of a socket jump");
-      }
-      if (findings.empty()) {
-        verdict.code = ExitCode::kDone;
-      }
-    }
+  } catch (const Findings::Enough&) {
+    // The code is one of a refusal until there is nothing to find.
   }
   verdict.reasons = std::move(findings).take();
   return verdict;

@@ -49,9 +49,14 @@ struct Verdict {
   Link link;  // the one that was asked about
 };
 
+enum class Reasons : std::uint8_t {
+  kAll,
+  kFirst,  // ends at the first one, and leaves out what comes behind it
+};
+
 // `explain`: fill in `reach` as well, which costs as much as the judgement itself.
 [[nodiscard]] Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture,
-                            bool explain = false);
+                            bool explain = false, Reasons reasons = Reasons::kAll);
 
 // The contract's document, on one line.
 [[nodiscard]] std::string verdictText(const Verdict& verdict);

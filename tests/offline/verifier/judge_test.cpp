@@ -41,7 +41,7 @@ TEST(Captures, WhatTheApplierBuiltIsContainedOnBothKernels) {
     ASSERT_TRUE(verdict.readback);
     digests[name.substr(0, name.find_last_of('-'))].insert(*verdict.readback);
   }
-  EXPECT_EQ(digests.size(), 7U);
+  EXPECT_EQ(digests.size(), 8U);
   std::set<std::string> all;
   for (const auto& [policy, both] : digests) {
     EXPECT_EQ(both.size(), 1U) << policy << " reads back differently on another kernel";
@@ -198,6 +198,26 @@ TEST(Judge, ReasonsAreBounded) {
   const Verdict verdict = judged(f);
   EXPECT_EQ(verdict.reasons.size(), 201U);
   EXPECT_THAT(verdict.reasons.back(), HasSubstr("more that are not listed"));
+}
+
+TEST(Judge, TheFirstReasonAloneIsTheFirstOfAll) {
+  const auto first = [](const Fixture& f) {
+    return judge(f.policy, renderPlan(f.policy, f.link), f.capture, false, Reasons::kFirst);
+  };
+  std::size_t several = 0;
+  for (const std::string& name : captureNames("refused-")) {
+    const Verdict all = judged(fixture(name));
+    const Verdict one = first(fixture(name));
+    EXPECT_EQ(one.code, all.code) << name;
+    EXPECT_THAT(one.reasons, testing::ElementsAre(all.reasons.at(0))) << name;
+    several += all.reasons.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GT(several, 10U);
+  Fixture elsewhere = fixture("contained-tiny-6.1");
+  elsewhere.link.mac.at(5) ^= 1;
+  EXPECT_EQ(first(elsewhere).code, ExitCode::kWrongNamespace);
+  const Fixture contained = fixture("contained-small-6.1");
+  EXPECT_EQ(verdictText(first(contained)), verdictText(judged(contained)));
 }
 
 TEST(Envelope, EveryDumpMustBeThereAndEnd) {

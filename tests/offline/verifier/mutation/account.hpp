@@ -1,35 +1,18 @@
-// The account of a mutation test: which mutants of a capture are judged, and what became of them.
+// The account of a mutation test: what became of the mutants that were judged.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "mutants.hpp"
 #include "support.hpp"
 
 namespace vethgate::test {
-
-// A place occurs in many messages (each drop rule has a destination): the first time it is wanted
-// in every way, of its repetitions one of so many, always the same ones.
-class Sampler {
- public:
-  // `firstOneOf`: of the first ones, too, only one of so many.
-  explicit Sampler(bool all, std::size_t firstOneOf = 1) : all_(all), firstOneOf_(firstOneOf) {}
-  [[nodiscard]] bool wants(const Mutant& mutant);
-
- private:
-  bool all_;
-  std::size_t firstOneOf_;
-  std::size_t fresh_ = 0;
-  std::size_t repeated_ = 0;
-  std::unordered_set<std::uint64_t> seen_;
-};
 
 struct Counts {
   std::size_t mutants = 0;
@@ -50,15 +33,19 @@ class Account {
   // A failure of the running test for each mutant that was accepted although no entry covers it,
   // or with other rules than before.
   void expectNoneUnlisted() const;
-  // The same for each entry that no mutant needed.
+  // The same for each entry that no mutant needed, and for each place of an entry, to the bit, in
+  // which every mutant was refused.
   void expectNoneUnneeded() const;
 
  private:
-  bool excuse(const Mutant& mutant);
+  // Whether an entry covers the mutant.
+  bool note(const Mutant& mutant, bool accepted);
 
   Counts all_;
   std::set<std::string> unlisted_;
   std::set<std::pair<std::size_t, Change>> needed_;
+  // Of every place that an entry covers: whether a mutant was accepted there.
+  std::map<std::pair<std::size_t, std::string>, bool> places_;
 };
 
 }  // namespace vethgate::test

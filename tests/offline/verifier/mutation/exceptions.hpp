@@ -28,6 +28,8 @@ class Changes {
   std::uint16_t bits_ = 0;
 };
 
+enum class Links : std::uint8_t { kAny, kLoopback, kOthers };  // the loopback is the first message
+
 struct Exception {
   std::string path;  // "*": any
   Changes changes;
@@ -35,11 +37,16 @@ struct Exception {
   // Mutant::position, both ends included.
   std::size_t first = 0;
   std::size_t last = static_cast<std::size_t>(-1);
-  bool loopbackOnly = false;  // of the first message of links
+  std::uint8_t bits = 0xff;  // those of each byte whose flips it covers
+  Links links = Links::kAny;
 };
 
 [[nodiscard]] const std::vector<Exception>& exceptions();
 
 [[nodiscard]] bool covers(const Exception& exception, const Mutant& mutant);
+
+// Whether every bit of a byte of a place (Region::path) may be flipped, in this message of the
+// dump.
+[[nodiscard]] bool saysNothing(std::string_view path, std::size_t message, std::size_t byte);
 
 }  // namespace vethgate::test

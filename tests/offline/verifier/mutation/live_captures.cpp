@@ -1,14 +1,20 @@
 // What EveryChangeIsRefusedOrListed says of the captures in the repository, of those that the live
-// tests have just made of every golden policy: `live-mutants FOLDER`, with what Oracles left there.
+// tests have just made of every golden policy: `live-mutants 1/2 FOLDER...` is the first of two
+// processes that share the work on what Oracles left in the folders. With VETHGATE_MUTANTS set, the
+// mutants of repeated messages are all judged as well.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "account.hpp"
+#include "sampler.hpp"
 #include "support.hpp"
 
 namespace vethgate::test {
@@ -16,29 +22,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder;
+std::vector<fs::path> folders;
+Share share;
 
-std::set<std::string> goldenPolicies() {
-  std::set<std::string> names;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(VETHGATE_SOURCE_DIR) / "tests/offline/render/golden")) {
-    if (fs::exists(entry.path() / "policy.json")) {
-      names.insert(entry.path().filename());
+// The paths of all captures without their ends, by size: a message is judged in the smallest one
+// that holds it.
+std::vector<std::string> captures() {
+  std::vector<std::string> paths;
+  for (const fs::path& folder : folders) {
+    for (const auto& entry :
+         fs::directory_iterator(fs::path(VETHGATE_SOURCE_DIR) / "tests/offline/render/golden")) {
+      if (fs::exists(entry.path() / "policy.json")) {
+        paths.push_back(folder / ("golden-" + entry.path().filename().string()));
+      }
     }
   }
-  return names;
+  std::ranges::sort(paths, {}, [](const std::string& path) {
+    return std::pair(fs::file_size(path + ".json"), path);
+  });
+  return paths;
 }
 
 TEST(LiveMutation, EveryChangeIsRefusedOrListed) {
-  Sampler sampler(false);
+  const bool all = std::getenv("VETHGATE_MUTANTS") != nullptr;
+  Sampler sampler(all, 1, share);
   Account account;
   std::cout << Account::heading();
-  for (const std::string& name : goldenPolicies()) {
-    const std::string base = folder / ("golden-" + name);
-    const Fixture made = readFixture(base + ".policy.json", base + ".link.json", base + ".json");
-    account.judgeAll(name, made, [&](const Mutant& mutant) { return sampler.wants(mutant); });
+  for (const std::string& path : captures()) {
+    const Fixture made = readFixture(path + ".policy.json", path + ".link.json", path + ".json");
+    sampler.begin(made.capture);
+    account.judgeAll(path, made, [&](const Mutant& mutant) { return sampler.wants(mutant); });
   }
-  std::cout << "mutation of " << folder << ": " << account.sum();
+  std::cout << "mutation: " << sampler.sum() << account.sum();
   account.expectNoneUnlisted();
 }
 
@@ -47,10 +62,13 @@ TEST(LiveMutation, EveryChangeIsRefusedOrListed) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: live-mutants FOLDER\n");
+  unsigned number = 0;
+  unsigned of = 0;
+  if (argc < 3 || std::sscanf(argv[1], "%u/%u", &number, &of) != 2 || number == 0 || number > of) {
+    std::fprintf(stderr, "usage: live-mutants SHARE/SHARES FOLDER...\n");
     return 2;
   }
-  vethgate::test::folder = argv[1];
+  vethgate::test::share = {number - 1, of};
+  vethgate::test::folders.assign(argv + 2, argv + argc);
   return RUN_ALL_TESTS();
 }

@@ -37,7 +37,8 @@ std::uint16_t flagsOf(const RawMessage& message) {
 class MessageMutants {
  public:
   MessageMutants(DumpId id, std::size_t number, RawMessage& message, const Show& show)
-      : number_(number),
+      : id_(id),
+        number_(number),
         message_(message),
         original_(message),
         anatomy_(dissect(id, message)),
@@ -56,10 +57,14 @@ class MessageMutants {
 
  private:
   void show(Change change, std::string_view path, std::size_t position, unsigned bit = 0) {
+    show({change, path, number_, position, bit, id_});
+  }
+
+  void show(const Mutant& mutant) {
     if (message_ == original_) {
-      throw std::logic_error(std::string(path) + ": a change changes nothing");
+      throw std::logic_error(std::string(mutant.path) + ": a change changes nothing");
     }
-    show_({change, path, number_, position, bit});
+    show_(mutant);
   }
 
   void bits() {
@@ -108,10 +113,28 @@ class MessageMutants {
   // The attributes of the message cut at each byte, and four bytes more, with the right nlmsg_len.
   void wholePayload() {
     const Bytes whole = serialize(anatomy_.attributes);
+    std::vector<Mutant> cuts;
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      cuts.push_back({Change::kShorten, root_, number_, size, 0, id_});
+    }
+    std::size_t end = 0;  // of what is kept
+    std::size_t padding = 0;
+    std::vector<std::string> onward;
+    onward.reserve(anatomy_.attributes.size());
+    for (const Node& next : anatomy_.attributes) {
+      onward.push_back(next.path + ":onward");
+      for (std::size_t missing = 0; missing <= padding; ++missing) {
+        cuts[end - missing] = {Change::kShorten, onward.back(), number_, missing, 0, id_};
+      }
+      end += serialize({next}).size();
+      padding = paddingOf(next);
+    }
+    for (; padding > 0; --padding) {
+      cuts[end - padding].change = Change::kUnpad;
+    }
     for (std::size_t size = 0; size < whole.size(); ++size) {
       payload(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
-      const bool unpadded = size + paddingOf(anatomy_.attributes.back()) == whole.size();
-      show(unpadded ? Change::kUnpad : Change::kShorten, root_, size);
+      show(cuts[size]);
       message_ = original_;
     }
     Bytes more = whole;
@@ -178,6 +201,7 @@ class MessageMutants {
     node = before;
   }
 
+  DumpId id_;
   std::size_t number_;
   RawMessage& message_;
   const RawMessage original_;
@@ -213,23 +237,23 @@ void listMutants(Capture& capture, DumpId id, const Show& show) {
   for (std::size_t i = 0; i < original.size(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     dump.erase(dump.begin() + at);
-    show({Change::kDrop, path, i});
+    show({Change::kDrop, path, i, 0, 0, id});
     for (const DumpId other : ids) {
       if (other != id) {
         auto& target = *capture.dump(other);
         const auto place =
             target.insert(target.end() - (endsWithDone(target) ? 1 : 0), original[i]);
-        show({Change::kMove, path, i, static_cast<std::size_t>(other)});
+        show({Change::kMove, path, i, static_cast<std::size_t>(other), 0, id});
         target.erase(place);
       }
     }
     dump = original;
     dump.insert(dump.begin() + at, original[i]);
-    show({Change::kDouble, path, i});
+    show({Change::kDouble, path, i, 0, 0, id});
     dump = original;
     if (i + 1 < original.size()) {
       std::swap(dump[i], dump[i + 1]);
-      show({Change::kSwap, path, i});
+      show({Change::kSwap, path, i, 0, 0, id});
       dump = original;
     }
   }
@@ -341,23 +365,6 @@ std::string describe(const Mutant& mutant) {
   return std::string(changeName(mutant.change)) + " of " + std::string(mutant.path) + ", message " +
          std::to_string(mutant.message) + ", at " + std::to_string(mutant.position) +
          (mutant.change == Change::kBit ? "." + std::to_string(mutant.bit) : "");
-}
-
-std::uint64_t placeOf(const Mutant& mutant) {
-  // Of lists, each message is a place of its own; of links too, since only one of them is the
-  // job's.
-  const bool list = mutant.path.starts_with("links") || mutant.change == Change::kDrop ||
-                    mutant.change == Change::kDouble || mutant.change == Change::kSwap ||
-                    mutant.change == Change::kMove;
-  const std::array<std::size_t, 4> numbers = {static_cast<std::size_t>(mutant.change),
-                                              mutant.position, mutant.bit,
-                                              list ? mutant.message : 0};
-  std::uint64_t hash = std::hash<std::string_view>{}(mutant.path);
-  for (const std::size_t number : numbers) {
-    hash = (hash ^ number) * 0x9e3779b97f4a7c15U;  // 2^64 divided by the golden ratio
-    hash ^= hash >> 29;
-  }
-  return hash;
 }
 
 void forEachMutant(Capture& capture, Part part, const std::function<void(const Mutant&)>& show) {

@@ -24,7 +24,7 @@ enum class Change : std::uint8_t {
   kRetype,    // the type one up or one down
   kFlags,     // NLA_F_NESTED or NLA_F_NET_BYTEORDER toggled
   kLengthen,  // one or four zero bytes more
-  kShorten,   // cut at each byte; of a nested one its payload
+  kShorten,   // cut at each byte; of a nested one its payload, of a message all its attributes
   kExchange,  // with the next one of its own type
   kUnpad,     // without the padding behind the last one of a level
   // Of one message.
@@ -40,16 +40,19 @@ enum class Change : std::uint8_t {
 inline constexpr std::size_t kChangeCount = 16;
 [[nodiscard]] std::string_view changeName(Change change);
 
+inline constexpr auto kNoDump = static_cast<DumpId>(kDumpCount);  // of kDocument
+
 struct Mutant {
   Change change;
-  std::string_view path;     // "filters.egress/TCA_OPTIONS/TCA_FLOWER_FLAGS"
+  // "filters.egress/TCA_OPTIONS/TCA_FLOWER_FLAGS". Of a message whose last attributes are cut off
+  // so that nothing of another one is missing, the first that is: "links/IFLA_MAP:onward".
+  std::string_view path;
   std::size_t message = 0;   // its number in the dump
   std::size_t position = 0;  // kBit: byte within the place; elsewhere the variant
   unsigned bit = 0;          // kBit
+  DumpId dump = kNoDump;     // that the message is in
 };
 [[nodiscard]] std::string describe(const Mutant& mutant);
-// The same for mutants that differ only in the message that they are made from: a hash.
-[[nodiscard]] std::uint64_t placeOf(const Mutant& mutant);
 
 // Calls `show` with the capture in its changed state, for every mutant; only of the first reading
 // and all that is read once, or only of the second reading.

@@ -2,7 +2,7 @@
 // and every entry of that list is needed.
 // With VETHGATE_MUTANTS=all every mutant of every capture is judged, with the name of a capture
 // every mutant of that one; otherwise what Sampler says. The captures of every golden policy are
-// judged where the live tests make them: see live_captures.cpp in mutation/.
+// judged where the live tests make them: see live_captures.cpp.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "account.hpp"
 #include "base/error.hpp"
-#include "mutation/account.hpp"
+#include "sampler.hpp"
 #include "support.hpp"
 
 #ifdef __has_feature
@@ -29,8 +30,8 @@ namespace {
 constexpr std::array kPolicies = {"tiny", "netdev"};
 constexpr std::size_t kOneOf = 7;
 #else
-constexpr std::array kPolicies = {"iptables-only", "flower-only", "netdev",   "tiny",
-                                  "allow-list",    "small",       "reference"};
+constexpr std::array kPolicies = {"iptables-only", "default-list", "flower-only", "netdev",
+                                  "tiny",          "allow-list",   "small",       "reference"};
 constexpr std::size_t kOneOf = 1;
 #endif
 
@@ -56,11 +57,12 @@ TEST(Mutation, EveryChangeIsRefusedOrListed) {
   std::cout << Account::heading();
   for (const std::string& name : captureNames()) {
     if (wanted.empty() || wanted == "all" || wanted == name) {
-      account.judgeAll(name, readTwice(fixture(name)),
-                       [&](const Mutant& mutant) { return sampler.wants(mutant); });
+      const Fixture one = readTwice(fixture(name));
+      sampler.begin(one.capture);
+      account.judgeAll(name, one, [&](const Mutant& mutant) { return sampler.wants(mutant); });
     }
   }
-  std::cout << "mutation: " << account.sum();
+  std::cout << "mutation: " << sampler.sum() << account.sum();
   account.expectNoneUnlisted();
   if (kOneOf == 1 && (wanted.empty() || wanted == "all")) {
     account.expectNoneUnneeded();
