@@ -51,7 +51,7 @@ struct Verdict {
 
 enum class Reasons : std::uint8_t {
   kAll,
-  kFirst,  // ends at the first one, and leaves out what comes behind it
+  kFirst,  // ends at the first one: for who judges millions of captures, as the mutation test does
 };
 
 // `explain`: fill in `reach` as well, which costs as much as the judgement itself.

@@ -34,7 +34,7 @@ class Account {
   // or with other rules than before.
   void expectNoneUnlisted() const;
   // The same for each entry that no mutant needed, and for each place of an entry, to the bit, in
-  // which every mutant was refused.
+  // which every mutant was refused: nothing is listed but what was accepted in some message.
   void expectNoneUnneeded() const;
 
  private:
@@ -42,6 +42,7 @@ class Account {
   bool note(const Mutant& mutant, bool accepted);
 
   Counts all_;
+  std::size_t differing_ = 0;
   std::set<std::string> unlisted_;
   std::set<std::pair<std::size_t, Change>> needed_;
   // Of every place that an entry covers: whether a mutant was accepted there.

@@ -21,25 +21,28 @@ class List {
             const char* reason) {
     added_ = list_.size();
     for (const std::string_view path : paths) {
-      Exception exception{std::string(parent) + std::string(path), changes, reason};
+      Insignificant exception{std::string(parent) + std::string(path), changes, reason};
       list_.push_back(std::move(exception));
     }
     return *this;
   }
   // Each of these narrows what was added last.
   List& at(std::size_t first, std::size_t last) {
-    return narrow([&](Exception& exception) {
+    return narrow([&](Insignificant& exception) {
       exception.first = first;
       exception.last = last;
     });
   }
   List& bits(std::size_t byte, std::uint8_t bits) {
-    return at(byte, byte).narrow([&](Exception& exception) { exception.bits = bits; });
+    return at(byte, byte).narrow([&](Insignificant& exception) { exception.bits = bits; });
   }
   List& of(Links links) {
-    return narrow([&](Exception& exception) { exception.links = links; });
+    return narrow([&](Insignificant& exception) { exception.links = links; });
   }
-  [[nodiscard]] std::vector<Exception> take() && { return std::move(list_); }
+  List& standing(Standing standing) {
+    return narrow([&](Insignificant& exception) { exception.standing = standing; });
+  }
+  [[nodiscard]] std::vector<Insignificant> take() && { return std::move(list_); }
 
  private:
   template <class Narrow>
@@ -48,28 +51,31 @@ class List {
     return *this;
   }
 
-  std::vector<Exception> list_;
+  std::vector<Insignificant> list_;
   std::size_t added_ = 0;
 };
 
-std::vector<Exception> make() {
+std::vector<Insignificant> make() {
   List list;
   list.add("", {"kernel"}, {kDocument}, "repeated in the verdict; nothing depends on it");
   list.add("", {"*"}, {kUnpad}, "padding behind the last attribute is no part of it");
 
   // Order without a meaning.
-  list.add("", {"links"}, {kSwap}, "links have no order").of(Links::kLoopback);
-  list.add("", {"qdiscs"}, {kSwap}, "links have no order");
-  list.add("", {"nft.tables", "nft.chains", "nft.rules"}, {kSwap},
-           "of different tables, which have no order");
-  list.add("", {"filters.egress"}, {kSwap},
+  list.add("", {"links:two lists", "qdiscs:two lists"}, {kSwap}, "links have no order");
+  list.add("", {"qdiscs:one list"}, {kSwap}, "each of a link's qdiscs says where it is");
+  list.add("", {"nft.tables:two lists", "nft.chains:two lists", "nft.sets:two lists"}, {kSwap},
+           "tables have no order, nor have sets");
+  list.add("", {"nft.rules:two lists"}, {kSwap}, "rules of two chains have no order")
+      .at(0, 0);  // one that moves within its own chain is seen
+  list.add("", {"filters.egress:one list"}, {kSwap},
            "filters of one pref do the same, so their order has no meaning");
 
   // Names that the kernel gives.
   list.add("nft.tables/", {"NFTA_TABLE_HANDLE"}, {kBit}, "names it for deletion");
   list.add("nft.chains/", {"NFTA_CHAIN_HANDLE"}, {kBit}, "names it for deletion");
   list.add("nft.rules/", {"NFTA_RULE_HANDLE"}, {kBit},
-           "names it for deletion; of a last rule, whose name no position repeats");
+           "names it for deletion; of a last rule, whose name no position repeats")
+      .standing(Standing::kLast);
   list.add(kAction, {"TCA_ACT_OPTIONS/TCA_GACT_PARMS"}, {kBit},
            "the index of the action, which only has to be its own")
       .at(0, 3);
@@ -198,30 +204,31 @@ std::vector<Exception> make() {
   list.add("nft.sets/", {"NFTA_SET_TYPE"}, {kBit, kRemove}, store).at(0, 17);  // behind it the zero
   list.add("nft.sets/", {"NFTA_SET_COUNT"}, {kBit, kRemove}, store);
   list.add("nft.sets/", {"NFTA_SET_TYPE:onward", "NFTA_SET_COUNT:onward"}, {kShorten}, above);
-  list.add("", {"nft.sets"}, {kSwap}, "sets have no order");
-  list.add("", {"nft.elements"}, {kDrop}, "a last message without elements");
+  list.add("", {"nft.elements"}, {kDrop}, "a last message, which has no elements")
+      .standing(Standing::kLast);
   return std::move(list).take();
 }
 
 }  // namespace
 
-const std::vector<Exception>& exceptions() {
-  static const std::vector<Exception> list = make();
+const std::vector<Insignificant>& exceptions() {
+  static const std::vector<Insignificant> list = make();
   return list;
 }
 
-bool covers(const Exception& exception, const Mutant& mutant) {
+bool covers(const Insignificant& exception, const Mutant& mutant) {
   return exception.changes.contains(mutant.change) &&
          (exception.path == "*" || exception.path == mutant.path) &&
          (exception.links == Links::kAny ||
-          (exception.links == Links::kLoopback) == (mutant.message == 0)) &&
+          (exception.links == Links::kLoopback) == (mutant.place.message == 0)) &&
+         (!exception.standing || exception.standing == mutant.place.standing) &&
          exception.first <= mutant.position && mutant.position <= exception.last &&
          (mutant.change != kBit || (exception.bits >> mutant.bit & 1U) != 0);
 }
 
 bool saysNothing(std::string_view path, std::size_t message, std::size_t byte) {
-  const Mutant flipped{Change::kBit, path, message, byte};
-  return std::any_of(exceptions().begin(), exceptions().end(), [&](const Exception& exception) {
+  const Mutant flipped{Change::kBit, path, byte, 0, {kNoDump, message}};
+  return std::any_of(exceptions().begin(), exceptions().end(), [&](const Insignificant& exception) {
     return exception.bits == 0xff && covers(exception, flipped);
   });
 }

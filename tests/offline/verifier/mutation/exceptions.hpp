@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ namespace vethgate::test {
 
 // A set of changes.
 class Changes {
+  static_assert(kChangeCount <= 32);
+
  public:
   constexpr Changes(std::initializer_list<Change> changes) {
     for (const Change change : changes) {
-      bits_ = static_cast<std::uint16_t>(bits_ | (1U << static_cast<unsigned>(change)));
+      bits_ |= std::uint32_t{1} << static_cast<unsigned>(change);
     }
   }
   [[nodiscard]] constexpr bool contains(Change change) const {
@@ -25,12 +28,13 @@ class Changes {
   }
 
  private:
-  std::uint16_t bits_ = 0;
+  std::uint32_t bits_ = 0;
 };
 
 enum class Links : std::uint8_t { kAny, kLoopback, kOthers };  // the loopback is the first message
 
-struct Exception {
+// Each field narrows what an entry covers.
+struct Insignificant {
   std::string path;  // "*": any
   Changes changes;
   const char* reason;
@@ -39,11 +43,12 @@ struct Exception {
   std::size_t last = static_cast<std::size_t>(-1);
   std::uint8_t bits = 0xff;  // those of each byte whose flips it covers
   Links links = Links::kAny;
+  std::optional<Standing> standing = {};
 };
 
-[[nodiscard]] const std::vector<Exception>& exceptions();
+[[nodiscard]] const std::vector<Insignificant>& exceptions();
 
-[[nodiscard]] bool covers(const Exception& exception, const Mutant& mutant);
+[[nodiscard]] bool covers(const Insignificant& exception, const Mutant& mutant);
 
 // Whether every bit of a byte of a place (Region::path) may be flipped, in this message of the
 // dump.

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kRepetitionsOneOf = 307;
 
 // Numbers that say where a message stands among the others, not what it says.
-constexpr std::array<std::string_view, 4> kPlaces = {"/nlmsg_seq", "/nlmsg_pid", "/res_id",
-                                                     "/NFTA_RULE_POSITION"};
+constexpr std::array<std::string_view, 5> kPlaces = {"/nlmsg_seq", "/nlmsg_pid", "/res_id",
+                                                     "/NFTA_RULE_HANDLE", "/NFTA_RULE_POSITION"};
 
 constexpr std::string_view kAgain = ".again";
 
@@ -54,6 +54,12 @@ std::uint64_t contentOf(DumpId id, std::size_t number, const RawMessage& message
   return hash.value();
 }
 
+// Whether what becomes of the mutant depends on the messages around it.
+bool isOfTheList(Change change) {
+  return change == Change::kDrop || change == Change::kDouble || change == Change::kSwap ||
+         change == Change::kMove || change == Change::kInterrupt;
+}
+
 }  // namespace
 
 void Sampler::begin(const Capture& capture) {
@@ -64,43 +70,33 @@ void Sampler::begin(const Capture& capture) {
     if (!capture.dump(id)) {
       continue;
     }
-    std::uint64_t before = 0;
     for (const RawMessage& message : *capture.dump(id)) {
       const std::uint64_t content = contentOf(id, novelties.size(), message);
-      if (!novelties.empty()) {
-        Hash pair;
-        pair.add(before);
-        pair.add(content);
-        novelties.back().pairIsNew = seen_.insert(pair.value()).second;
-      }
       const bool isNew = seen_.insert(content).second;
       newMessages_ += isNew ? 1 : 0;
-      novelties.push_back({content % share_.of == share_.number, isNew, false});
-      before = content;
+      novelties.push_back({content % share_.of == share_.number, isNew});
     }
     messages_ += novelties.size();
   }
 }
 
 bool Sampler::wants(const Mutant& mutant) {
-  Novelty novelty{true, true, true};  // of the document
-  if (mutant.dump == kNoDump) {
-    novelty.ours = documents_++ % share_.of == share_.number;
-  } else {
-    novelty = novelties_.at(static_cast<std::size_t>(mutant.dump)).at(mutant.message);
+  if (mutant.place.dump == kNoDump) {
+    return documents_++ % share_.of == share_.number && (all_ || asked_++ % newOneOf_ == 0);
   }
+  const Novelty& novelty =
+      novelties_.at(static_cast<std::size_t>(mutant.place.dump)).at(mutant.place.message);
   if (!novelty.ours || all_) {
     return novelty.ours;
   }
-  return (mutant.change == Change::kSwap ? novelty.pairIsNew : novelty.isNew)
-             ? asked_++ % newOneOf_ == 0
-             : repeated_++ % kRepetitionsOneOf == 0;
+  return novelty.isNew || isOfTheList(mutant.change) ? asked_++ % newOneOf_ == 0
+                                                     : repeated_++ % kRepetitionsOneOf == 0;
 }
 
 std::string Sampler::sum() const {
   return std::to_string(messages_) + " messages, " + std::to_string(newMessages_) +
-         " unlike all before; of those every mutant, of the others one of " +
-         std::to_string(all_ ? 1 : kRepetitionsOneOf) + "; share " +
+         " unlike all before: of those one mutant of " + std::to_string(newOneOf_) +
+         ", of the others one of " + std::to_string(all_ ? 1 : kRepetitionsOneOf) + "; share " +
          std::to_string(share_.number + 1) + " of " + std::to_string(share_.of) + "\n";
 }
 

@@ -37,7 +37,6 @@ class Sampler {
   struct Novelty {
     bool ours = false;  // of this share
     bool isNew = false;
-    bool pairIsNew = false;  // it and the next one
   };
 
   bool all_;

@@ -42,30 +42,38 @@ struct Row {
   DumpId id;
   Fields fixed;
   const AttributeTable* table;  // nullptr: a plan leads to no such message
+  // The places whose values say which list of the dump a message belongs to.
+  std::span<const char* const> list;
 };
 
+constexpr std::array kByLink = {"/ifi_index", "/tcm_ifindex"};
+constexpr std::array kByPref = {"/tcm_info"};  // with the protocol
+constexpr std::array kByTable = {"/nfgen_family", "/NFTA_TABLE_NAME", "/NFTA_CHAIN_TABLE"};
+constexpr std::array kByChain = {"/nfgen_family", "/NFTA_RULE_TABLE", "/NFTA_RULE_CHAIN"};
+constexpr std::array kBySet = {"/NFTA_SET_NAME", "/NFTA_SET_ELEM_LIST_SET"};
+
 const std::array<Row, kDumpCount> kRows = {{
-    {DumpId::kLinks, kLinkHeader, &kLinkTable},
-    {DumpId::kQdiscs, kTcHeader, &tc::kQdisc},
-    {DumpId::kFiltersEgress, kTcHeader, &tc::kFilter},
-    {DumpId::kFiltersIngress, kTcHeader, &tc::kFilter},
-    {DumpId::kChainsEgress, kTcHeader, &tc::kChain},
-    {DumpId::kChainsIngress, kTcHeader, &tc::kChain},
-    {DumpId::kNftGenerationBefore, kNftHeader, &nft::kGeneration},
-    {DumpId::kNftTables, kNftHeader, &nft::kTable},
-    {DumpId::kNftChains, kNftHeader, &nft::kChain},
-    {DumpId::kNftRules, kNftHeader, &nft::kRule},
-    {DumpId::kNftSets, kNftHeader, &nft::kSet},
-    {DumpId::kNftElements, kNftHeader, &nft::kElements},
-    {DumpId::kNftObjects, kNftHeader, nullptr},
-    {DumpId::kNftFlowtables, kNftHeader, nullptr},
-    {DumpId::kNftGenerationAfter, kNftHeader, &nft::kGeneration},
-    {DumpId::kLinksAgain, kLinkHeader, &kLinkTable},
-    {DumpId::kQdiscsAgain, kTcHeader, &tc::kQdisc},
-    {DumpId::kFiltersEgressAgain, kTcHeader, &tc::kFilter},
-    {DumpId::kFiltersIngressAgain, kTcHeader, &tc::kFilter},
-    {DumpId::kChainsEgressAgain, kTcHeader, &tc::kChain},
-    {DumpId::kChainsIngressAgain, kTcHeader, &tc::kChain},
+    {DumpId::kLinks, kLinkHeader, &kLinkTable, kByLink},
+    {DumpId::kQdiscs, kTcHeader, &tc::kQdisc, kByLink},
+    {DumpId::kFiltersEgress, kTcHeader, &tc::kFilter, kByPref},
+    {DumpId::kFiltersIngress, kTcHeader, &tc::kFilter, {}},
+    {DumpId::kChainsEgress, kTcHeader, &tc::kChain, {}},
+    {DumpId::kChainsIngress, kTcHeader, &tc::kChain, {}},
+    {DumpId::kNftGenerationBefore, kNftHeader, &nft::kGeneration, {}},
+    {DumpId::kNftTables, kNftHeader, &nft::kTable, kByTable},
+    {DumpId::kNftChains, kNftHeader, &nft::kChain, kByTable},
+    {DumpId::kNftRules, kNftHeader, &nft::kRule, kByChain},
+    {DumpId::kNftSets, kNftHeader, &nft::kSet, kBySet},
+    {DumpId::kNftElements, kNftHeader, &nft::kElements, kBySet},
+    {DumpId::kNftObjects, kNftHeader, nullptr, {}},
+    {DumpId::kNftFlowtables, kNftHeader, nullptr, {}},
+    {DumpId::kNftGenerationAfter, kNftHeader, &nft::kGeneration, {}},
+    {DumpId::kLinksAgain, kLinkHeader, &kLinkTable, kByLink},
+    {DumpId::kQdiscsAgain, kTcHeader, &tc::kQdisc, kByLink},
+    {DumpId::kFiltersEgressAgain, kTcHeader, &tc::kFilter, kByPref},
+    {DumpId::kFiltersIngressAgain, kTcHeader, &tc::kFilter, {}},
+    {DumpId::kChainsEgressAgain, kTcHeader, &tc::kChain, {}},
+    {DumpId::kChainsIngressAgain, kTcHeader, &tc::kChain, {}},
 }};
 
 const Row& rowOf(DumpId id) {
@@ -205,6 +213,23 @@ Anatomy dissect(DumpId id, const RawMessage& message) {
     throw std::logic_error(root + ": bytes of a message belong to no place");
   }
   return anatomy;
+}
+
+std::string listOf(DumpId id, const RawMessage& message) {
+  const Anatomy anatomy = dissect(id, message);
+  if (anatomy.attributes.empty()) {
+    return "";
+  }
+  std::string list(dumpName(id));
+  for (const Region& region : anatomy.regions) {
+    for (const std::string_view place : rowOf(id).list) {
+      if (region.path.ends_with(place)) {
+        list.append(message.begin() + static_cast<std::ptrdiff_t>(region.begin),
+                    message.begin() + static_cast<std::ptrdiff_t>(region.end));
+      }
+    }
+  }
+  return list;
 }
 
 }  // namespace vethgate::test

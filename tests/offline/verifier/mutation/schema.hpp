@@ -40,6 +40,10 @@ struct Anatomy {
 // come out of serialize() as it went in: the mutants would not be single changes then.
 [[nodiscard]] Anatomy dissect(DumpId id, const RawMessage& message);
 
+// Which list of its dump the message belongs to, such as the rules of a chain: the values that say
+// so. Empty of NLMSG_DONE alone.
+[[nodiscard]] std::string listOf(DumpId id, const RawMessage& message);
+
 [[nodiscard]] Bytes serialize(const std::vector<Node>& attributes);
 
 }  // namespace vethgate::test
