@@ -203,7 +203,7 @@ TEST_F(RunForms, AnyOtherIsRefusedBeforeAnything) {
   for (const Arguments& arguments :
        {Arguments{}, Arguments{"tset"}, Arguments{"test", "onlin"}, Arguments{"test", "Frames.*"},
         Arguments{"bench", "packet"}, Arguments{"bench", "all"}, Arguments{"fuzz"},
-        Arguments{"fuzz", "plans"}}) {
+        Arguments{"fuzz", "plans"}, Arguments{"fuzz", "policy plan"}}) {
     const live::Finished finished = run(arguments);
     EXPECT_EQ(finished.exit, 2) << testing::PrintToString(arguments) << finished.summary();
     EXPECT_THAT(finished.err, HasSubstr("usage: ./run COMMAND"));
