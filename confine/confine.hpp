@@ -36,10 +36,9 @@ enum class SeccompProfile {
   // kNetlink, and to wait for signals: for one that has a question first.
   kNetlinkThenWait,
 };
-// Once per process, with a single thread; but after kCollect a second call is killed by the first
-// one's filter.
-// Reading of input, opening of files and sockets come before. Throws Failure(kDefect) when the
-// kernel refuses.
+// Once per process, with a single thread: a second call is killed by the first one's filter, except
+// after kCollect. Reading of input, opening of files and sockets come before. Throws
+// Failure(kDefect) when the kernel refuses.
 void lockSyscalls(SeccompProfile profile);
 
 }  // namespace vethgate

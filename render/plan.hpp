@@ -148,18 +148,19 @@ struct PlanDocument {
   Plan plan;
   std::string digest;  // that of the document, which held
 };
-// Every check, the digest first: it must be that of the canonical form or, when it
-// stands in front, as planText() writes it, of the very bytes behind it. Throws
-// Failure(kBadInput) for what is not a plan: structure, types, digest, an impossible match (ports
-// without tcp or udp);
-// Failure(kUntouchable) for a plan that asks for what the applier will not do: an unknown target,
-// action or protocol, a rule of the other family, a drop narrowed beyond its destination, a limit
-// on a verdict, a LOG without limit or with a prefix that iptables would not take, prefs out of
-// range or order, and within one pref two protocols, a repeated handle or match, or a pass beside
-// another filter; in the netdev layer a set's name that is not its own or stands twice,
-// destinations that are not the shortest list, an ARP pass for another sender than the link, and a
-// list that does not end with the one rule that drops everything; Failure(kEmptyPlan) for a plan
-// without rules.
+// Every check, the digest first: it must be that of the canonical form or, where the text begins
+// with it as planText()'s does, that of the very bytes behind it. Throws
+// - Failure(kBadInput) for what is not a plan: structure, types, digest, and a combination that no
+//   packet filter has, such as ports without tcp or udp;
+// - Failure(kUntouchable) for a plan that asks for what the applier will not do: an unknown target,
+//   action or protocol, a rule of the other family, a drop narrowed beyond its destination, a limit
+//   on a verdict, a LOG without a limit in the form that iptables writes or with a prefix that
+//   iptables would not take, a pref out of range or order, a handle of 0, and within one pref two
+//   protocols, a repeated handle or match, or a pass beside another filter; in the netdev layer a
+//   set that is no drop's of its family or whose name stands twice, destinations of a drop that are
+//   not the shortest ascending list, two destinations of a pass, a sender that is not the link's or
+//   not an ARP pass's, and a list that does not end with the one rule that drops every ethertype;
+// - Failure(kEmptyPlan) for a plan without rules.
 [[nodiscard]] PlanDocument readPlanDocument(std::string_view text);
 [[nodiscard]] Plan readPlan(std::string_view text);
 

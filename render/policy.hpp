@@ -1,5 +1,5 @@
-// The policy document: what the worker writes, read with every check of README.md. It must not
-// know how rules are ordered or written.
+// The policy document: what the worker writes, its fields as README.md describes them, read with
+// every check that can be made without a link. It must not know how rules are ordered or written.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +77,7 @@ struct Policy {
 // - `allow` that touches metadata or loopback, in any spelling that carries an IPv4 address
 //   (known_prefixes.hpp), or that is strictly wider than a denied prefix;
 // - a resolver that touches the same, is unspecified, in 0.0.0.0/8, multicast, in 240.0.0.0/4, or
-// an
-//   IPv4-mapped address, which no resolver is reached by;
+//   an IPv4-mapped address, which no resolver is reached by;
 // - in `protocols` a repeat, a number that passes anyway or that is an IPv6 extension header's, and
 //   any at all beside a `default` that lets nothing but what it names leave;
 // - a rate that iptables would round.

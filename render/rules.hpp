@@ -1,5 +1,5 @@
-// The one ordered list: what a policy means, family by family, first match wins. Both layers are
-// translations of it (translate.hpp). It must not know how any layer writes it.
+// The one ordered list: what a policy means, family by family, first match wins. Every layer is a
+// translation of it (translate.hpp). It must not know how any layer writes it.
 //
 // Order within each family (IPv4 first, then IPv6):
 //   LOG new TCP, LOG udp/53, LOG each metadata address       only with `log`

@@ -58,7 +58,7 @@ enum class Reasons : std::uint8_t {
 [[nodiscard]] Verdict judge(const Policy& policy, const Plan& plan, const Capture& capture,
                             bool explain = false, Reasons reasons = Reasons::kAll);
 
-// The contract's document, on one line.
+// The verdict of docs/documents.md, on one line.
 [[nodiscard]] std::string verdictText(const Verdict& verdict);
 // One sentence for people.
 [[nodiscard]] std::string verdictSentence(const Verdict& verdict);

@@ -62,7 +62,8 @@ int run(int argc, char** argv) {
   releasing->add_option("--owner", owner, "whose job it is")->required();
   auto within = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(kRemovalTime).count());
-  releasing->add_option("--within", within, "seconds that it may take, 30")
+  releasing->add_option("--within", within, "seconds that it may take")
+      ->capture_default_str()
       ->check(CLI::Range(std::uint64_t{1}, static_cast<std::uint64_t>(kLongestAttempt.count())));
   StatusOptions status;
   CLI::App* const looking =
@@ -85,7 +86,8 @@ int run(int argc, char** argv) {
   sweeping.interval = static_cast<std::uint64_t>(kSweepInterval.count());
   constexpr std::uint64_t kLeastInterval = 10;
   constexpr std::uint64_t kMostInterval = 3'600;
-  sweep->add_option("--interval", sweeping.interval, "seconds from one pass to the next, 300")
+  sweep->add_option("--interval", sweeping.interval, "seconds from one pass to the next")
+      ->capture_default_str()
       ->check(CLI::Range(kLeastInterval, kMostInterval))
       ->needs(sweep->get_option("--watch"));
   CLI::App* const explaining =

@@ -100,17 +100,21 @@ std::string labelFilter(const Labels& labels) {
   return "filters=" + percentEncoded(canonicalText(Json{{"label", std::move(wanted)}}));
 }
 
-std::string createBody(const ContainerSpec& spec) {
-  Json options = Json::array({"no-new-privileges"});
+std::vector<std::string> securityOptions(const ContainerSpec& spec) {
+  std::vector<std::string> options{"no-new-privileges"};
   if (!spec.seccomp.empty()) {
     options.push_back("seccomp=" + spec.seccomp);
   }
+  return options;
+}
+
+std::string createBody(const ContainerSpec& spec) {
   Json host{
       {"NetworkMode", spec.network},
       {"ReadonlyRootfs", true},
       {"Privileged", false},
       {"CapDrop", {"ALL"}},
-      {"SecurityOpt", std::move(options)},
+      {"SecurityOpt", securityOptions(spec)},
       {"RestartPolicy", {{"Name", "no"}}},
       // What helpers say may name addresses of the host: it goes to the attached client alone.
       {"LogConfig", {{"Type", "none"}, {"Config", Json::object()}}}};

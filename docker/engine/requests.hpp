@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "docker/engine/types.hpp"
 
@@ -18,6 +19,8 @@ namespace vethgate::docker {
 // The path of `name`'s resource, e.g. containerPath(id, "/start").
 [[nodiscard]] std::string containerPath(const std::string& name, const char* rest);
 
+// "no-new-privileges", "seccomp={…}": docker's record repeats them word for word.
+[[nodiscard]] std::vector<std::string> securityOptions(const ContainerSpec& spec);
 [[nodiscard]] std::string createBody(const ContainerSpec& spec);
 // The query that selects objects which carry all of `labels`, percent-encoded: `filters=…`.
 [[nodiscard]] std::string labelFilter(const Labels& labels);

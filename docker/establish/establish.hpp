@@ -50,9 +50,9 @@ struct Established {
 [[nodiscard]] Established establish(const Engine& engine, const EstablishRequest& request,
                                     std::uint64_t now, const TimeLimits& limits = {});
 
-// The contract's answer on one line, with what a launch needs: network_mode, the labels of the
-// job's container, and resolv_conf, the text of a file for /etc/resolv.conf, which gVisor jobs need
-// on a network with an engine's own resolver.
+// The answer of docs/documents.md, on one line, with what a launch needs: network_mode, the labels
+// of the job's container, and resolv_conf, the text of a file for /etc/resolv.conf, which gVisor
+// jobs need on a network with an engine's own resolver.
 [[nodiscard]] std::string answerText(const EstablishRequest& request, const Established& made);
 
 }  // namespace vethgate::docker

@@ -6,8 +6,9 @@
 
 namespace vethgate::docker {
 
-// Failure(kEngine) names the first thing that is not as `asked`. Podman's record names neither the
-// network nor the image as they were asked for.
+// Failure(kEngine) names the first thing that is not as `asked`. In podman's record, whose names
+// and lists are not those that were asked for, it looks at the state, the root, added privileges
+// and that the network is the holder's own.
 void expectHolder(const Container& found, const ContainerSpec& asked, bool podman);
 
 // Failure(kEngine) when `now` is not the process that `before` was: one that was started again has

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kMaxId = 64;
 
-Policy policyWith(const Json& policy, ExitCode code, const std::string& whatChanged) {
+Policy policyWith(const Json& policy, const std::string& whatChanged) {
   try {
     return readPolicy(policy);
   } catch (const Failure& failure) {
-    throw Failure(code, whatChanged + ": " + failure.what());
+    badInput(whatChanged + ": " + failure.what());
   }
 }
 
@@ -89,8 +89,7 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
     static_cast<void>(replaceHostGateway(policy, v4->text()));
   }
   // It was acceptable as it was asked for.
-  const Policy written = policyWith(policy, ExitCode::kRefused,
-                                    "with the host's own address in place of host-gateway");
+  const Policy written = policyWith(policy, "with the host's own address in place of host-gateway");
   if (!policy.contains("deny")) {
     policy["deny"] = {"private", "transition"};
   }
@@ -118,8 +117,8 @@ Json effectivePolicy(const EstablishRequest& request, const HostFacts& host) {
   for (const Address& address : host.own) {
     deny(Prefix::host(address));
   }
-  static_cast<void>(policyWith(policy, ExitCode::kBadInput,
-                               "with this host's addresses and the prefixes on its links denied"));
+  static_cast<void>(
+      policyWith(policy, "with this host's addresses and the prefixes on its links denied"));
   return policy;
 }
 

@@ -47,7 +47,7 @@ struct HostFacts {
 // The request's policy with the gateway's address in place of the word, and with the host's
 // addresses and links denied besides, as far as they are not denied already; what `allow` names
 // stays open, since exceptions come first. Failure(kUnsupported) when the word is used and no
-// address was found.
+// address was found; Failure(kBadInput) when the policy is not acceptable with what was measured.
 [[nodiscard]] Json effectivePolicy(const EstablishRequest& request, const HostFacts& host);
 
 }  // namespace vethgate::docker

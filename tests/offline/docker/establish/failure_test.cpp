@@ -278,12 +278,19 @@ void addHolder(std::vector<Row>& rows) {
   differs(start, "it has capabilities", {{"HostConfig", {{"CapAdd", {"ALL"}}}}},
           "the number of added capabilities is 1, expected 0");
   differs(start, "it kept a capability", {{"HostConfig", {{"CapDrop", {"NET_RAW"}}}}},
-          "the dropped capabilities is NET_RAW, expected ALL");
-  differs(start, "it may gain privileges",
-          {{"HostConfig", {{"SecurityOpt", {"no-new-privileges:false"}}}}},
-          "the first security option is no-new-privileges:false");
+          "the dropped capabilities are NET_RAW, expected ALL");
+  differs(
+      start, "it may gain privileges",
+      {{"HostConfig", {{"SecurityOpt", {"no-new-privileges:false"}}}}},
+      "the security options are no-new-privileges:false, expected no-new-privileges, seccomp={");
   differs(start, "it has no security options", {{"HostConfig", {{"SecurityOpt", nullptr}}}},
-          "the first security option is ");
+          "the security options are none, expected no-new-privileges, seccomp={");
+  differs(start, "its filter is the engine's own",
+          {{"HostConfig", {{"SecurityOpt", {"no-new-privileges"}}}}},
+          "the security options are no-new-privileges, expected no-new-privileges, seccomp={");
+  differs(start, "its filter is off",
+          {{"HostConfig", {{"SecurityOpt", {"no-new-privileges", "seccomp=unconfined"}}}}},
+          "the security options are no-new-privileges, seccomp=unconfined, expected ");
   differs(start, "it is root", {{"Config", {{"User", "0"}}}},
           "the user is 0, expected 65532:65532");
   differs(start, "it is of another image", {{"Image", "sha256:0"}},
@@ -308,7 +315,7 @@ void addHolder(std::vector<Row>& rows) {
                       return Said{0, answer.dump() + "\n", ""};
                     });
                   },
-                  ExitCode::kRefused, "169.254.169.254"});
+                  ExitCode::kBadInput, "169.254.169.254"});
   rows.push_back({"the_host_has_no_IPv4_gateway",
                   [](ScriptedEngine& engine) {
                     engine.program("probe", [](const std::string&) {
@@ -367,6 +374,31 @@ TEST_P(Fails, AndLeavesNothing) {
   if (!row.touches) {
     EXPECT_THAT(engine.calls(), Each(Not(StartsWith("create"))));
   }
+}
+
+// Docker reports what was asked for, and whatever somebody put behind it.
+TEST(HolderOptions, AreThoseThatWereAskedForAndNoOther) {
+  const auto attempt = [](const Json& options) {
+    ScriptedEngine engine;
+    if (!options.is_null()) {
+      engine.after("start holder", [&engine, &options] {
+        engine.record("holder", {{"HostConfig", {{"SecurityOpt", options}}}});
+      });
+    }
+    static_cast<void>(establish(Engine(engine.socket()), aRequest(), kNow, kAmple));
+    return engine.created("holder").at("HostConfig").at("SecurityOpt");
+  };
+  const Json asked = attempt(nullptr);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_NO_THROW(static_cast<void>(attempt(asked)));
+  Json more = asked;
+  more.push_back("seccomp=unconfined");
+  test::expectFailure([&] { static_cast<void>(attempt(more)); }, ExitCode::kEngine,
+                      " characters), seccomp=unconfined, expected ");
+  Json turned = asked;
+  std::swap(turned[0], turned[1]);
+  test::expectFailure([&] { static_cast<void>(attempt(turned)); }, ExitCode::kEngine,
+                      "the security options are seccomp={");
 }
 
 // Before anything exists.

@@ -202,7 +202,7 @@ TEST(EffectivePolicy, PutsTheGatewaysAddressInPlaceOfTheWord) {
 TEST(EffectivePolicy, RefusesAGatewayThatNoExceptionMayName) {
   HostFacts host;
   host.gateway = {address("169.254.169.254")};
-  expectFailure([&] { static_cast<void>(effectivePolicy(aRequest(), host)); }, ExitCode::kRefused,
+  expectFailure([&] { static_cast<void>(effectivePolicy(aRequest(), host)); }, ExitCode::kBadInput,
                 "in place of host-gateway: policy.allow[0].to is 169.254.169.254");
 }
 
