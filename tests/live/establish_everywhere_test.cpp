@@ -11,6 +11,7 @@
 #include "tests/live/fixture/addresses.hpp"
 #include "tests/live/fixture/evidence.hpp"
 #include "tests/live/on_engine.hpp"
+#include "tests/names_of.hpp"
 
 namespace vethgate::live {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using vethgate::test::namesOf;
 
 // A field of /proc/PID/status.
 std::string statusOf(pid_t pid, const std::string& field) {
@@ -62,15 +64,6 @@ std::vector<std::string> labelOptions(const Json& answer) {
   return options;
 }
 
-template <class Entry>
-std::vector<std::string> names(const std::vector<Entry>& entries) {
-  std::vector<std::string> all;
-  for (const Entry& entry : entries) {
-    all.push_back(entry.name);
-  }
-  return all;
-}
-
 // The second by which all of the job's may go: restated from what the worker asked, never rebuilt
 // from a clock. By the engine's word on the holder and on the job that was launched, through the
 // listing and the selection that a sweep goes by.
@@ -95,7 +88,7 @@ void expectStampRestated(Site& site, const Json& answer) {
   const docker::Engine client(site.engine().socket());
   const auto due = [&](std::uint64_t now) {
     docker::Cursor cursor;
-    return names(docker::sweep(client, kOwner, now, cursor, {.dryRun = true}).removed);
+    return namesOf(docker::sweep(client, kOwner, now, cursor, {.dryRun = true}).removed);
   };
   EXPECT_THAT(due(stamp - 1), IsEmpty());
   EXPECT_THAT(due(stamp), ElementsAre("inside", "vethgate-job"));
@@ -112,9 +105,9 @@ void expectSweepNamesWhatHasEnded(Site& site, const Json& answer) {
   const docker::SweepReport report =
       docker::sweep(docker::Engine(site.engine().socket()), kOwner,
                     answer.at("remove_after").get<std::uint64_t>(), cursor);
-  EXPECT_THAT(names(report.removed), ElementsAre("inside"));
-  EXPECT_THAT(names(report.failed), IsEmpty());
-  ASSERT_THAT(names(report.kept), ElementsAre("vethgate-job"));
+  EXPECT_THAT(namesOf(report.removed), ElementsAre("inside"));
+  EXPECT_THAT(namesOf(report.failed), IsEmpty());
+  ASSERT_THAT(namesOf(report.kept), ElementsAre("vethgate-job"));
   EXPECT_EQ(report.kept[0].attachedName, "plain");
   EXPECT_THAT(report.kept[0].text, HasSubstr("container plain (")) << report.kept[0].text;
   EXPECT_THAT(report.kept[0].text, HasSubstr("has ended"));

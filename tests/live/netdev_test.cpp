@@ -191,7 +191,7 @@ TEST_F(Netdev, AloneJudgesEveryShapeByItsDestination) {
 
 // Only a first fragment has a port to match. It leaves for the port that is open; without the
 // others nobody receives a datagram.
-TEST_F(Netdev, PinholeIsShutForFragments) {
+TEST_F(Netdev, PinholePassesAFirstFragmentAndNoDatagram) {
   constexpr std::uint16_t kDomain = 53;
   (void)contain(job_, kNetdevPolicy);
   Sightings datagrams;

@@ -1,5 +1,7 @@
 // docs/refusals.md quotes what the commands say. Whoever meets such a sentence looks for it there,
-// so each fixed word of each example must be one that the sources say.
+// so each fixed word of each example must stand beside one of its neighbours in a text of the
+// sources. It does not show that the sentence is one, who says it or with which exit code, nor
+// that the page has every sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -85,7 +85,7 @@ std::set<std::string> meetings(const Options& options) {
   return found;
 }
 
-TEST(GoldenSet, holdsTheReferenceAndTheCrossProduct) {
+TEST(GoldenSet, holdsTheReferenceAndEachPairOfOptions) {
   const std::vector<std::string> names = goldenNames();
   EXPECT_NE(std::find(names.begin(), names.end(), "reference"), names.end());
 

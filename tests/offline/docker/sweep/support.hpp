@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "docker/sweep/pass.hpp"
+#include "tests/names_of.hpp"
 #include "tests/offline/docker/sweep/yard.hpp"
 
 namespace vethgate::docker::test {
@@ -18,13 +16,6 @@ inline constexpr SweepLimits kAmple{.pass = std::chrono::seconds(60),
 inline constexpr SweepLimits kShortCalls{.pass = std::chrono::seconds(60),
                                          .call = std::chrono::seconds(1)};
 
-template <class Entry>
-std::vector<std::string> namesOf(const std::vector<Entry>& entries) {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries) {
-    names.push_back(entry.name);
-  }
-  return names;
-}
+using vethgate::test::namesOf;
 
 }  // namespace vethgate::docker::test
