@@ -104,6 +104,15 @@ void refuseReserved(const Prefix& to, const std::string& path) {
   }
 }
 
+// A socket that is told ::ffff:10.0.0.1 sends an IPv4 packet to 10.0.0.1, which no rule on IPv6
+// sees (RFC 4291 2.5.5.2). The whole prefix stands for what is on the wire as IPv6.
+void refuseMapped(const Prefix& prefix, const std::string& path) {
+  if (mappedPrefix().contains(prefix) && prefix != mappedPrefix()) {
+    badInput(path + " is " + prefix.shortText() +
+             ", an IPv4 address in IPv6 spelling; write it as IPv4");
+  }
+}
+
 Address readResolver(const Json& value, const std::string& path) {
   struct Unusable {
     Prefix prefix;
@@ -128,10 +137,7 @@ Address readResolver(const Json& value, const std::string& path) {
     }
   }
   refuseReserved(host, path);
-  if (mappedPrefix().contains(host)) {
-    badInput(path + " is " + address->text() +
-             ", an IPv4 address in IPv6 spelling; write it as IPv4");
-  }
+  refuseMapped(host, path);
   return *address;
 }
 
@@ -228,6 +234,7 @@ class PolicyReader {
       if (loopbackOf(prefix.family()).contains(prefix)) {
         badInput(place + " is " + prefix.shortText() + ", but loopback is never denied");
       }
+      refuseMapped(prefix, place);
       denyPrefix(prefix, "denied");
       policy_.denyWords.prefixes.push_back(prefix);
       canonical.push_back(prefix.text());
@@ -252,6 +259,7 @@ class PolicyReader {
       reader.finish();
 
       refuseReserved(to, toPath);
+      refuseMapped(to, toPath);
       if (const auto narrower = denied_.strictlyInside(to)) {
         badInput(toPath + " is " + to.text() + ", which is wider than the denied prefix " +
                  narrower->text() + " and would open more than it says");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 namespace vethgate {
@@ -63,6 +64,12 @@ void checkPrograms(const Capture& capture, std::uint32_t job, std::vector<std::s
     for (const ProgramHook hook : {ProgramHook::kTcxIngress, ProgramHook::kTcxEgress}) {
       forbidden = std::max(forbidden, checkHook(*capture.programs, link, hook, findings));
     }
+  }
+  const auto unknown =
+      std::count_if(capture.programs->begin(), capture.programs->end(),
+                    [](const ProgramAnswer& answer) { return answer.error == EINVAL; });
+  if (unknown != 0 && unknown != std::ssize(*capture.programs)) {
+    findings.add("programs: the kernel knows the hooks of tcx at one place and not at another");
   }
   if (capture.programs->size() != 4) {
     findings.add("programs: " + std::to_string(capture.programs->size()) +

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -32,8 +33,9 @@ int runRelease(const std::string& socket, const std::string& owner, const std::s
   static_cast<void>(checkedId(job, "JOB"));
   const Engine engine(socket);
   // Removal is patient with an engine that does not answer; a wrong path is said at once.
-  engine.ping(Deadline::after(kRemovalTime));
-  const std::size_t removed = release(engine, owner, job, std::chrono::seconds(within));
+  const std::chrono::milliseconds most = std::chrono::seconds(within);
+  engine.ping(Deadline::after(std::min(most, kRemovalTime)));
+  const std::size_t removed = release(engine, owner, job, most);
   writeAll(STDOUT_FILENO, R"({"released":)" + std::to_string(removed) + "}\n");
   if (removed == 0) {
     tell("vethgate", "nothing of job " + job + " is " + owner + "'s");

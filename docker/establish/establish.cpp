@@ -219,12 +219,15 @@ class Attempt {
       checkVerdict(verdict, policy, plan, link);
       // The namespace that was judged is the one that the job will join.
       expectSameHolder(started.record, holderNow(holder));
+      // Part of the attempt, and no more patient with the engine than any other removal.
+      const auto patience =
+          std::min(limits_.removal, std::chrono::milliseconds(deadline_.remainingMs()));
       const auto left = timings_.of(
-          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(limits_.removal)); });
+          "tidy", [&] { return custody_.removeAll(holder, Deadline::after(patience)); });
       if (!left.empty()) {
         throw Failure(ExitCode::kEngine, "its helpers could not be removed in time");
       }
-      if (engine_.interrupted()) {
+      if (engine_.interrupted() || deadline_.passed()) {
         throw Failure(ExitCode::kDeadline, "the answer came too late");
       }
       Labels labels = custody_.labels();
@@ -325,11 +328,14 @@ class Attempt {
         "verify", [&] { return verifier.complete(canonicalText(question), deadline_); });
     if (ended.status != static_cast<int>(ExitCode::kDone)) {
       // The namespace is about to go, and with it every other way to learn what was found in it.
-      const Json verdict = Json::parse(ended.said.out, nullptr, false);
+      Json verdict;
+      try {
+        verdict = parsed(ended.said.out, "verify");
+      } catch (const Failure&) {
+        // It is no document. How the verifier ended is said below.
+      }
       logEvent(LogLevel::kError, "establish.refused",
-               {{"owner", request_.owner},
-                {"job", request_.job},
-                {"verdict", verdict.is_discarded() ? Json() : verdict}});
+               {{"owner", request_.owner}, {"job", request_.job}, {"verdict", verdict}});
       verifier.refuse(ended);
     }
     return parsed(ended.said.out, "verify");

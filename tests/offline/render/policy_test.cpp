@@ -209,7 +209,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{allowing("2001:0:a83f:8110::/64"), "as Teredo server touches the metadata address"},
         Refused{allowing("2001:0:c000:201::9b9b:9b37"), "as Teredo client touches the metadata"},
         Refused{allowing("::ffff:169.254.169.254"), "as IPv4-mapped touches the metadata address"},
+        Refused{allowing("::ffff:192.0.2.1"), "write it as IPv4"},
         Refused{allowing("::127.0.0.1"), "as IPv4-compatible touches loopback"},
+        Refused{{{"deny", {"::ffff:203.0.113.0/120"}}}, "write it as IPv4"},
+        Refused{{{"deny", {"::ffff:0:0/97"}}}, "write it as IPv4"},
         Refused{{{"deny", {"127.0.0.0/8"}}}, "loopback is never denied"},
         Refused{{{"deny", {"127.0.0.11"}}}, "loopback is never denied"},
         Refused{{{"deny", {"::1"}}}, "loopback is never denied"}));
@@ -241,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(PolicyDocument, takesTheNeighboursOfWhatIsRefused) {
   for (const char* to :
        {"169.254.169.253", "128.0.0.0/7", "126.0.0.0/8", "64:ff9b::c000:201", "64:ff9b:1::c000:201",
-        "2002:c000:201::/48", "2001:db8::/32", "::ffff:192.0.2.1", "fd00:ec2::255"}) {
+        "2002:c000:201::/48", "2001:db8::/32", "::fffe:c000:201", "fd00:ec2::255"}) {
     EXPECT_EQ(policyWith(allowing(to)).allow.size(), 1U) << to;
   }
   for (const char* resolver :
@@ -252,6 +255,7 @@ TEST(PolicyDocument, takesTheNeighboursOfWhatIsRefused) {
         << resolver;
   }
   EXPECT_EQ(policyWith({{"deny", {"0.0.0.0/0", "::/0"}}}).deny.size(), 2U);
+  EXPECT_EQ(policyWith({{"deny", {"::ffff:0:0/96", "::/95"}}}).deny.size(), 2U);
 }
 
 TEST(PolicyDocument, refusesAnExceptionThatIsWiderThanADenial) {

@@ -42,6 +42,14 @@ TEST(Programs, AKernelWithoutTheHookIsNoDoubt) {
   EXPECT_TRUE(verdict.unchecked.empty());
 }
 
+TEST(Programs, AKernelHasTheHookForEachLinkOrForNone) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    Fixture f = atRest();
+    f.capture.programs->at(i).error = EINVAL;
+    EXPECT_THAT(reasonsOf(judged(f)), HasSubstr("at one place and not at another"));
+  }
+}
+
 TEST(Programs, WhatMightNotBeAskedIsSaid) {
   for (const int error : {EPERM, EACCES, ENOSYS}) {
     Fixture f = atRest();

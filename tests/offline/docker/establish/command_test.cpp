@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -151,7 +152,8 @@ TEST_F(Command, AnswersWhenNothingDisturbsIt) {
 // When the namespace is gone, so is every other way to learn what was found in it.
 TEST_F(Command, SaysAllThatTheVerifierFound) {
   const Json verdict{{"verdict", "refused"}, {"reasons", {"one", "two", "th\xC3\xBCird"}}};
-  for (const std::string& said : {verdict.dump() + "\n", std::string("\xFF no verdict\n")}) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']') + "\n";
+  for (const std::string& said : {verdict.dump() + "\n", std::string("\xFF no verdict\n"), deep}) {
     ScriptedEngine engine;
     engine.program("verify", [said](const std::string&) {
       return test::Said{8, said, "vethgate-verify: refused: one, and 2 more reasons\n"};
@@ -167,6 +169,29 @@ TEST_F(Command, SaysAllThatTheVerifierFound) {
     EXPECT_EQ(event.at("event"), "establish.refused");
     EXPECT_EQ(event.at("job"), kJob);
     EXPECT_EQ(event.at("verdict"), said[0] == '{' ? verdict : Json());
+    EXPECT_THAT(engine.names(), IsEmpty());
+  }
+}
+
+// What is left to do at the end is part of the attempt.
+TEST_F(Command, AnswersInTimeOrNotAtAll) {
+  constexpr std::chrono::seconds kWithin{4};
+  for (const bool slow : {false, true}) {
+    ScriptedEngine engine;
+    std::atomic<bool> came{false};
+    if (slow) {
+      engine.delay("list", kWithin * 2, came);
+    }
+    Json document = Json::parse(request());
+    document["within"] = kWithin.count();
+    const auto begun = std::chrono::steady_clock::now();
+    Establishing process(engine.socket());
+    process.give(document.dump());
+    const int status = process.wait();
+    const bool answered = status == 0 && std::chrono::steady_clock::now() - begun < kWithin;
+    const bool ended = slow && (status == 9 || status == 10) && engine.names().empty();
+    EXPECT_TRUE(answered || ended) << "exit " << status << ": " << process.complaint;
+    EXPECT_EQ(came, slow);
   }
 }
 
