@@ -153,6 +153,13 @@ class Reader {
       list.finish();
       reader.finish();
     });
+    const auto& answers = capture_.dump(DumpId::kNftElements);
+    const auto ends = answers ? std::count_if(answers->begin(), answers->end(), isEnd) : 0;
+    // Fewer are named by the gap in the sequence numbers; one more would close it.
+    if (ends > std::ssize(sets_)) {
+      findings_.add("nft.elements: " + std::to_string(ends) + " answers are there, expected " +
+                    std::to_string(sets_.size()));
+    }
   }
 
   [[nodiscard]] std::vector<ReadSet> finish() && {

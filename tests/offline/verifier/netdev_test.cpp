@@ -153,6 +153,9 @@ TEST(NetdevElements, AreNeededWholeAndOnce) {
   EXPECT_THAT(judgedWith([](auto& dump) { dump.resize(dump.size() - 3); }),
               HasSubstr("sequence numbers"));
   EXPECT_THAT(judgedWith([](auto& dump) { dump.clear(); }), HasSubstr("sequence numbers"));
+  // One end more, which could close a gap.
+  EXPECT_THAT(judgedWith([](auto& dump) { dump.push_back(dump.back()); }),
+              HasSubstr("nft.elements: 5 answers are there, expected 4"));
   EXPECT_THAT(judgedWith([](auto& dump) { dump.insert(dump.begin(), dump.front()); }),
               HasSubstr("is not below the one before it"));
 }
