@@ -14,7 +14,7 @@
 namespace vethgate {
 namespace {
 
-constexpr std::chrono::seconds kProbeTime{10};
+constexpr std::chrono::seconds kProbeTime{30};
 constexpr std::size_t kMaxHostsBytes = std::size_t{64} << 10;
 
 // The addresses that /etc/hosts has for `name`, in the file's order (hosts(5)).
